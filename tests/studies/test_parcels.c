@@ -56,13 +56,6 @@ static void cut_file(const char *path, size_t n)
     assert_int_equal(truncate(path, (off_t)n), 0);
 }
 
-static void start_again(struct scene *c, unsigned i, const char *study)
-{
-    assert_int_equal(support_stop(&c->server[i]), 0);
-    unlink(file(c, "server%u.log", i));
-    start_server(c, i, study);
-}
-
 /* --- as people do it -------------------------------------------------------------------------- */
 
 /* The receipt names the commitments to all bytes, so the two uploads have the same. */
@@ -78,7 +71,7 @@ TEST(a_carried_upload_is_the_one_that_share_sends)
     file_says(file(&c, "send.log"), "server 1 (s1) has taken it");
     SHARE(&c, 4, BIG, "--keep", parcel);
     file_says(file(&c, "share.log"), "server 2 (s2) has not taken the parcel yet");
-    start_again(&c, 2, c.s.path);
+    restart_server(&c, 2, c.s.path);
     SEND(&c, 0, parcel);
     file_says(file(&c, "send.log"), "server 1 (s1) had taken it before");
     SHARE(&c, 0, BIG, "--keep", parcel, "--receipt", carried);
@@ -345,7 +338,7 @@ TEST(acts_count_in_their_order)
     OK(withdraw(&b, b.now + 4));
     assert_int_equal(upload(&b, b.me, b.now, b.parts, false), ERR_REFUSED);
     assert_int_equal(upload(&b, b.me, b.now + 2, b.changed, true), ERR_REFUSED);
-    start_again(&b.c, 0, b.c.s.path); /* it is on disk */
+    restart_server(&b.c, 0, b.c.s.path); /* it is on disk */
     assert_int_equal(upload(&b, b.me, b.now + 3, b.parts, false), ERR_REFUSED);
     OK(upload(&b, b.me, b.now + 5, b.parts, false));
 }
@@ -435,7 +428,7 @@ static void start_amended(struct blocks *b, unsigned version, bool seals)
         EXPECT(0, file(&b->c, "sign.log"), 10, "roster", "sign", amended, "--key",
                file(&b->c, "s%u.key", i));
     key->given = seals;
-    start_again(&b->c, 0, amended);
+    restart_server(&b->c, 0, amended);
 }
 
 TEST(a_bare_withdrawal_is_not_undone_once_there_are_sealing_keys_again)
@@ -473,7 +466,7 @@ TEST(a_renewed_identity_whose_key_is_revoked_seals_nothing)
     assert_true(support_edit(b.c.s.path, amended, (const char *const[]){"study:", more, NULL}));
     OK(upload(&b, b.me, b.now, b.parts, false));
     assert_int_equal(rename(file(&b.c, "server0"), file(&b.c, "before")), 0);
-    start_again(&b.c, 0, amended);
+    restart_server(&b.c, 0, amended);
     assert_int_equal(withdraw(&b, b.now + 1), ERR_REFUSED);
     support_says(b.to.reply.text, "revokes a key of this identity");
 }

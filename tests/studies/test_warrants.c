@@ -11,9 +11,10 @@
 #include "parties/audit/audit_compare.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/price.h"
+#include "tests/support/store.h"
 
-#include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -120,27 +121,13 @@ static struct warrant made(const struct warrants_scene *c, uint32_t share, const
     return w;
 }
 
-static int64_t debits(struct warrants_scene *c, unsigned i)
+static void spent(struct warrants_scene *c, int expected)
 {
-    sqlite3 *db = NULL;
-    sqlite3_stmt *row = NULL;
-    int64_t n;
-    assert_int_equal(
-        sqlite3_open_v2(file(c, "server%u/store.sqlite", i), &db, SQLITE_OPEN_READONLY, NULL),
-        SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT COUNT(*) FROM ledger", -1, &row, NULL),
-                     SQLITE_OK);
-    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    n = sqlite3_column_int64(row, 0);
-    sqlite3_finalize(row);
-    sqlite3_close(db);
-    return n;
-}
-
-static void spent(struct warrants_scene *c, int64_t expected)
-{
-    for (unsigned i = 0; i < c->s.study->servers; i++)
-        assert_int_equal(debits(c, i), expected);
+    char debits[32];
+    for (unsigned i = 0; i < c->s.study->servers; i++) {
+        support_ask_store(&c->s, i, "SELECT COUNT(*) FROM ledger", debits, sizeof debits);
+        assert_int_equal(atoi(debits), expected);
+    }
 }
 
 static void nothing_opened(struct warrants_scene *c)
