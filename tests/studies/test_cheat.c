@@ -421,13 +421,6 @@ static void expect_right(struct scene *c)
                        c->s.study->workload->one_ways + 2);
 }
 
-static void restart(struct scene *c, unsigned i)
-{
-    assert_int_equal(support_stop(&c->server[i]), 0);
-    assert_int_equal(unlink(file(c, "server%u.log", i)), 0);
-    start_server(c, i, c->s.path);
-}
-
 /* The operators look into it, and another program takes the cheat's place. */
 static void resume_all(struct scene *c, unsigned cheat)
 {
@@ -437,7 +430,6 @@ static void resume_all(struct scene *c, unsigned cheat)
             assert_int_equal(support_stop(&c->server[i]), 0);
         EXPECT(0, file(c, "resume%u.log", i), 30, "recover", c->s.path, "--key",
                file(c, "s%u.key", i), "--folder", file(c, "server%u", i), "--resume");
-        assert_int_equal(unlink(file(c, "server%u.log", i)), 0);
         start_server(c, i, c->s.path);
     }
 }
@@ -811,7 +803,7 @@ TEST(noise_ahead_is_not_kept_where_a_check_fails)
         if (i == 1)
             start_cheat(&c, i, &lie);
         else
-            restart(&c, i);
+            restart_server(&c, i, c.s.path);
     }
     assert_true(support_wait_for(file(&c, "server%u.log", 1), "this server lies", 60));
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i += 2)
@@ -838,7 +830,6 @@ TEST(a_session_is_no_round_that_is_lost)
     expect_code(run_to(&c, "2"), 3, file(&c, "run0.log"));
     expect_lies(&c, 1, "a session");
     support_kill(&c.server[1]);
-    assert_int_equal(unlink(file(&c, "server%u.log", 1)), 0);
     start_server(&c, 1, c.s.path);
     expect_code(run_to(&c, "2"), 0, file(&c, "run0.log"));
 }

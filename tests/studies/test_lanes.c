@@ -21,7 +21,6 @@ static void expect_lanes(struct scene *c, unsigned server, unsigned lanes)
 static void restart(struct scene *c, unsigned server, unsigned lanes)
 {
     c->s.lanes[server] = lanes;
-    unlink(file(c, "server%u.log", server));
     start_server(c, server, c->s.path);
     expect_lanes(c, server, lanes);
 }

@@ -56,13 +56,6 @@ static void cut_file(const char *path, size_t n)
     assert_int_equal(truncate(path, (off_t)n), 0);
 }
 
-static void start_again(struct scene *c, unsigned i, const char *study)
-{
-    assert_int_equal(support_stop(&c->server[i]), 0);
-    unlink(file(c, "server%u.log", i));
-    start_server(c, i, study);
-}
-
 /* --- as people do it -------------------------------------------------------------------------- */
 
 /* The receipt names the commitments to all bytes, so the two uploads have the same. */
@@ -78,7 +71,7 @@ TEST(a_carried_upload_is_the_one_that_share_sends)
     file_says(file(&c, "send.log"), "server 1 (s1) has taken it");
     SHARE(&c, 4, BIG, "--keep", parcel);
     file_says(file(&c, "share.log"), "server 2 (s2) has not taken the parcel yet");
-    start_again(&c, 2, c.s.path);
+    restart_server(&c, 2, c.s.path);
     SEND(&c, 0, parcel);
     file_says(file(&c, "send.log"), "server 1 (s1) had taken it before");
     SHARE(&c, 0, BIG, "--keep", parcel, "--receipt", carried);
@@ -345,7 +338,7 @@ TEST(acts_count_in_their_order)
     OK(withdraw(&b, b.now + 4));
     assert_int_equal(upload(&b, b.me, b.now, b.parts, false), ERR_REFUSED);
     assert_int_equal(upload(&b, b.me, b.now + 2, b.changed, true), ERR_REFUSED);
-    start_again(&b.c, 0, b.c.s.path); /* it is on disk */
+    restart_server(&b.c, 0, b.c.s.path); /* it is on disk */
     assert_int_equal(upload(&b, b.me, b.now + 3, b.parts, false), ERR_REFUSED);
     OK(upload(&b, b.me, b.now + 5, b.parts, false));
 }
@@ -435,7 +428,7 @@ static void start_amended(struct blocks *b, unsigned version, bool seals)
         EXPECT(0, file(&b->c, "sign.log"), 10, "roster", "sign", amended, "--key",
                file(&b->c, "s%u.key", i));
     key->given = seals;
-    start_again(&b->c, 0, amended);
+    restart_server(&b->c, 0, amended);
 }
 
 TEST(a_bare_withdrawal_is_not_undone_once_there_are_sealing_keys_again)
@@ -473,7 +466,7 @@ TEST(a_renewed_identity_whose_key_is_revoked_seals_nothing)
     assert_true(support_edit(b.c.s.path, amended, (const char *const[]){"study:", more, NULL}));
     OK(upload(&b, b.me, b.now, b.parts, false));
     assert_int_equal(rename(file(&b.c, "server0"), file(&b.c, "before")), 0);
-    start_again(&b.c, 0, amended);
+    restart_server(&b.c, 0, amended);
     assert_int_equal(withdraw(&b, b.now + 1), ERR_REFUSED);
     support_says(b.to.reply.text, "revokes a key of this identity");
 }
@@ -557,21 +550,21 @@ TEST(ten_thousand_blocks_at_once_keep_nobody_out)
         const struct sealed_from from = {
             .study = b.c.s.study, .me = k == 0 ? b.other : b.me, .serial = b.now};
         struct bytes message CLEAN(bytes_clear) = {0};
-        assert_int_equal(parcel_put_upload(from.study, &b.parts[0], 0, false, &message), ERR_OK);
-        assert_int_equal(sealed_make(&from, 0, &message, &block[k]), ERR_OK);
+        OK(parcel_put_upload(from.study, &b.parts[0], 0, false, &message));
+        OK(sealed_make(&from, 0, &message, &block[k]));
     }
     support_caller_new(&own, &b.c.s, "o1.key", 0);
     for (unsigned k = 0; k < CARRIERS; k++) {
         struct identity *id CLEAN(identity_free) = NULL;
-        assert_int_equal(identity_new(&id, &quiet), ERR_OK);
-        assert_int_equal(identity_save(id, file(&b.c, "carrier.key"), true, &quiet), ERR_OK);
+        OK(identity_new(&id, &quiet));
+        OK(identity_save(id, file(&b.c, "carrier.key"), true, &quiet));
         support_caller_new(&carrier[k], &b.c.s, "carrier.key", 0);
     }
     for (unsigned i = 0; i < CARRIERS * EACH_BRINGS; i++) {
         carry(&carrier[i % CARRIERS], &block[0]);
         if (i % LATE == LATE - 1) {
             support_caller_begin(&own, MESSAGE_STATUS);
-            assert_int_equal(support_call(&own), ERR_OK);
+            OK(support_call(&own));
         }
     }
     for (const double end = support_deadline(60);;) {
@@ -580,7 +573,7 @@ TEST(ten_thousand_blocks_at_once_keep_nobody_out)
             break;
         assert_true(support_again(end));
     }
-    assert_int_equal(b.to.reply.status, ERR_OK);
+    OK(b.to.reply.status);
     for (unsigned k = 0; k < CARRIERS; k++)
         support_caller_free(&carrier[k]);
     for (unsigned k = 0; k < 2; k++)

@@ -4,30 +4,16 @@
  */
 #include "harness/patience.h"
 #include "tests/support/scene.h"
+#include "tests/support/store.h"
 
-#include <sqlite3.h>
 #include <unistd.h>
 
 #define ROUNDS 20 /* their noise takes several blocks of either kind */
 
-/* The result of a query to a server's store. */
-static void look(struct scene *c, unsigned server, const char *sql, char *out, size_t size)
-{
-    sqlite3_stmt *row;
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(file(c, "server%u/store.sqlite", server), &db), SQLITE_OK);
-    sqlite3_busy_timeout(db, 10000);
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    snprintf(out, size, "%s", (const char *)sqlite3_column_text(row, 0));
-    sqlite3_finalize(row);
-    sqlite3_close(db);
-}
-
 static unsigned count_blocks(struct scene *c, unsigned server)
 {
     char text[32];
-    look(c, server, "SELECT COUNT(*) FROM ahead", text, sizeof text);
+    support_ask_store(&c->s, server, "SELECT COUNT(*) FROM ahead", text, sizeof text);
     return (unsigned)atoi(text);
 }
 
@@ -36,7 +22,7 @@ static void no_tries_are_gone(struct scene *c)
 {
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         char text[32];
-        look(c, i, "SELECT tries FROM guard", text, sizeof text);
+        support_ask_store(&c->s, i, "SELECT tries FROM guard", text, sizeof text);
         assert_string_equal(text, "0");
     }
 }
@@ -48,10 +34,10 @@ static void all_are_there(struct scene *c)
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_true(support_wait_for(file(c, "server%u.log", i), "all that a run may take", 60));
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        look(c, i,
-             "SELECT group_concat(kind || hex(name)) FROM"
-             " (SELECT kind, name FROM ahead ORDER BY kind, name)",
-             i == 0 ? first : other, sizeof first);
+        support_ask_store(&c->s, i,
+                          "SELECT group_concat(kind || hex(name)) FROM"
+                          " (SELECT kind, name FROM ahead ORDER BY kind, name)",
+                          i == 0 ? first : other, sizeof first);
         assert_true(i == 0 || strcmp(first, other) == 0);
     }
     assert_true(strlen(first) > 32);
@@ -132,7 +118,6 @@ TEST(one_server_may_have_it_off)
     struct scene c CLEAN(scene_free) = scene_new(
         OPTIONS(.owners = OWNERS, .rounds = 3, .ahead = 1));
     assert_int_equal(support_stop(&c.server[1]), 0);
-    unlink(file(&c, "server1.log"));
     c.s.ahead[1] = 0;
     start_server(&c, 1, c.s.path);
     assert_true(support_wait_for(file(&c, "server0.log"), "none is made, because a server", 20));
@@ -155,7 +140,6 @@ TEST(a_server_that_is_killed_while_it_is_made_costs_nothing)
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             if (i != k)
                 unlink(file(&c, "server%u.log", i)); /* earlier messages do not count */
-        unlink(file(&c, "server%u.log", k));
         start_server(&c, k, c.s.path);
         expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
         check_audit(&c, ROUNDS, ROUNDS + 1);

@@ -12,12 +12,6 @@
 
 static const char lines[] = "method: copula\n";
 
-static int run_into(struct scene *c, const char *out, const char *more, const char *value)
-{
-    return COMMAND(file(c, "%s.log", out), 60, "run", c->s.path, "--key", file(c, "a.key"), "--out",
-                   file(c, "%s", out), more, value);
-}
-
 static struct copula *model_of(struct scene *c, const char *out, struct domain **d)
 {
     struct copula *model = NULL;
@@ -115,8 +109,6 @@ TEST(a_copula_comes_of_three_servers)
                 .workload = "\n  - {attributes: [age, sex, ward]}\n"
                             "  - {attributes: [bmi, died]}"));
     struct bytes first CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
-    char number[2 * 16 + 1] = "";
-    json_t *stats;
     share_everything(&c);
     assert_int_equal(run_into(&c, "out", "--rounds", "3"), 2);
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
@@ -136,14 +128,7 @@ TEST(a_copula_comes_of_three_servers)
     assert_int_equal(first.size, again.size);
     assert_memory_equal(first.data, again.data, first.size);
     /* and from the servers' stores, if the folder is lost */
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        unlink(file(&c, "server%u.log", i));
-        start_server(&c, i, c.s.path);
-    }
-    stats = json_load_file(file(&c, "out/stats.json"), 0, NULL);
-    snprintf(number, sizeof number, "%s", json_string_value(json_object_get(stats, "run")));
-    json_decref(stats);
-    expect_code(run_into(&c, "second", "--continue", number), 0, file(&c, "second.log"));
+    scene_continue_elsewhere(&c);
     check_same_model(&c, "out", "second");
     assert_int_equal(run_into(&c, "third", NULL, NULL), 5); /* the budget is spent */
 }
@@ -161,15 +146,7 @@ TEST(a_copula_goes_on_after_its_analyst_was_killed)
         OPTIONS(.owners = OWNERS, .copula = lines, .part = records, .more = "security: abort\n",
                 .round_s = 20));
     share_everything(&c);
-    for (unsigned k = 0; k < 2; k++) {
-        const char *const until = file(&c, k == 0 ? "out/run.state" : "out/loop.state");
-        pid_t run = START(file(&c, "out.log"), "run", c.s.path, "--key", file(&c, "a.key"), "--out",
-                          file(&c, "out"));
-        const double end = support_deadline(60);
-        while (access(until, F_OK) != 0)
-            assert_true(support_again(end));
-        support_kill(&run);
-    }
+    scene_interrupt(&c);
     assert_int_equal(access(file(&c, "out/loop.state"), F_OK), 0);
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
     check_forms(&c, file(&c, "out/measurements.json"));

@@ -116,11 +116,9 @@ TEST(owners_are_linked_also_after_a_server_was_killed)
     size_t expected;
     begin(&c, person_of);
     expected = link_all(&c);
-    run = START(file(&c, "out.log"), "run", c.s.path, "--key", file(&c, "a.key"), "--out",
-                file(&c, "out"));
+    run = start_run(&c, "out", NULL);
     assert_true(support_wait_for(file(&c, "out.log"), "\n2/10 ", 60));
     support_kill(&c.server[1]);
-    unlink(file(&c, "server%u.log", 1));
     start_server(&c, 1, c.s.path);
     expect_code(support_wait(run, 120), 0, file(&c, "out.log"));
     file_says(file(&c, "out.log"), "linked: about ");

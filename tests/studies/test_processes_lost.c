@@ -29,18 +29,11 @@ TEST(a_dead_server_is_an_error_in_time_and_can_come_back)
     assert_int_equal(run_study(&c, "a.key", 0), 4);
     assert_int_equal(access(file(&c, "out%u", 0), F_OK), 0); /* others can keep its place */
     /* what was on disk is still there */
-    unlink(file(&c, "server%u.log", 2));
     start_server(&c, 2, c.s.path);
     assert_int_equal(run_study(&c, "a.key", 1), 0);
     check_measurements(&c, file(&c, "out%u/measurements.json", 1),
                        c.s.study->workload->one_ways + 3);
     check_audit(&c, 3, 4);
-}
-
-static pid_t start_run(struct scene *c, const char *out, const char *more)
-{
-    return START(file(c, "%s.log", out), "run", c->s.path, "--key", file(c, "a.key"), "--out",
-                 file(c, "%s", out), more);
 }
 
 static bool says(struct scene *c, unsigned server, const char *words)
@@ -72,7 +65,6 @@ TEST(a_server_killed_in_the_middle_of_a_run)
         snprintf(words, sizeof words, "server %u (", victim);
         assert_true(support_wait_for(file(&c, "out.log"), words, 20));
         assert_int_not_equal(access(file(&c, "out/synthetic.csv"), F_OK), 0);
-        unlink(file(&c, "server%u.log", victim));
         start_server(&c, victim, c.s.path);
         expect_code(support_wait(run, 60), 0, file(&c, "out.log"));
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -115,7 +107,6 @@ TEST(a_run_gives_up_and_goes_on_later)
     assert_true(support_wait_for(file(&c, "out.log"), "\n3/40 ", 20));
     support_kill(&c.server[2]);
     expect_code(support_wait(run, 60), 4, file(&c, "out.log"));
-    unlink(file(&c, "server%u.log", 2));
     start_server(&c, 2, c.s.path);
     /* another run is refused because its budget is not whole, and leaves nothing behind */
     expect_code(run_study(&c, "a.key", 1), 5, file(&c, "run%u.log", 1));
@@ -156,11 +147,8 @@ TEST(a_run_is_killed_and_extended)
     check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 4);
     file_says(file(&c, "out.log"), "without --rounds goes on");
     /* servers that restart meanwhile change nothing */
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        assert_int_equal(support_stop(&c.server[i]), 0);
-        unlink(file(&c, "server%u.log", i));
-        start_server(&c, i, c.s.path);
-    }
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        restart_server(&c, i, c.s.path);
     expect_code(support_wait(start_run(&c, "out", NULL), 60), 0, file(&c, "out.log"));
     check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 12);
     /* once more draws other rows, and asks nobody */
@@ -182,11 +170,8 @@ TEST(a_run_in_sweeps_is_killed_and_goes_on)
     share_everything(&c);
     expect_code(support_wait(start_run(&c, "out", "--rounds=2"), 120), 0, file(&c, "out.log"));
     file_says(file(&c, "out.log"), "\n2/6 ");
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        assert_int_equal(support_stop(&c.server[i]), 0);
-        unlink(file(&c, "server%u.log", i));
-        start_server(&c, i, c.s.path);
-    }
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        restart_server(&c, i, c.s.path);
     unlink(file(&c, "out.log"));
     run = start_run(&c, "out", "--quick");
     assert_true(support_wait_for(file(&c, "out.log"), "\n3/6 ", 60));
@@ -349,12 +334,6 @@ static const char *folder_of(unsigned server)
     return folder[server];
 }
 
-static void restart_server(struct scene *c, unsigned i)
-{
-    unlink(file(c, "server%u.log", i));
-    start_server(c, i, c->s.path);
-}
-
 static int recover(struct scene *c, unsigned i)
 {
     return COMMAND(file(c, "recover.log"), 20, "recover", c->s.path, "--key", file(c, "s%u.key", i),
@@ -373,14 +352,14 @@ TEST(a_restored_server_is_refused_and_recovers)
     expect_code(support_wait(start_run(&c, "out", "--rounds=2"), 30), 0, file(&c, "out.log"));
     assert_int_equal(support_stop(&c.server[1]), 0);
     copy_folder(&c, "server1", "backup");
-    restart_server(&c, 1);
+    start_server(&c, 1, c.s.path);
     expect_code(support_wait(start_run(&c, "out", "--rounds=6"), 30), 0, file(&c, "out.log"));
     /* nothing to do for a server that lacks nothing */
     assert_int_equal(support_stop(&c.server[1]), 0);
     expect_code(recover(&c, 1), 0, file(&c, "recover.log"));
     file_says(file(&c, "recover.log"), "nothing is missing");
     copy_folder(&c, "backup", "server1");
-    restart_server(&c, 1);
+    start_server(&c, 1, c.s.path);
     expect_code(recover(&c, 1), 1, file(&c, "recover.log")); /* it runs */
     expect_code(support_wait(start_run(&c, "out", NULL), 30), 3, file(&c, "out.log"));
     file_says(file(&c, "out.log"), "an old copy of its folder was put in place");
@@ -393,7 +372,7 @@ TEST(a_restored_server_is_refused_and_recovers)
     assert_int_equal(support_stop(&c.server[1]), 0);
     expect_code(recover(&c, 1), 0, file(&c, "recover.log"));
     file_says(file(&c, "recover.log"), "took over debits 4 to 7");
-    restart_server(&c, 1);
+    start_server(&c, 1, c.s.path);
     expect_code(support_wait(start_run(&c, "out", NULL), 30), 0, file(&c, "out.log"));
     check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 9);
     EXPECT(0, file(&c, "audit.txt"), 10, "audit", file(&c, "server0/audit.log"),
@@ -443,7 +422,7 @@ TEST(ledgers_that_a_lie_has_forked_mend)
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i += 2) {
         assert_int_equal(support_stop(&c.server[i]), 0);
         mislead(&c, i);
-        restart_server(&c, i);
+        start_server(&c, i, c.s.path);
     }
     expect_code(support_wait(start_run(&c, "out", NULL), 30), 3, file(&c, "out.log"));
     file_says(file(&c, "out.log"), "have different privacy ledgers of 3 debits");
@@ -451,7 +430,7 @@ TEST(ledgers_that_a_lie_has_forked_mend)
         assert_int_equal(support_stop(&c.server[i]), 0);
         expect_code(recover(&c, i), 0, file(&c, "recover.log"));
         file_says(file(&c, "recover.log"), "dropped debit 3, which no other");
-        restart_server(&c, i);
+        start_server(&c, i, c.s.path);
         unlink(file(&c, "recover.log"));
     }
     expect_code(support_wait(start_run(&c, "out", NULL), 30), 3, file(&c, "out.log"));
@@ -475,13 +454,13 @@ TEST(rows_that_a_restored_server_lacks_are_missed)
         expect_code(share_own(&c, 1), 0, file(&c, "share1.log"));
         assert_int_equal(support_stop(&c.server[victim]), 0);
         copy_folder(&c, folder_of(victim), "backup");
-        restart_server(&c, victim);
+        start_server(&c, victim, c.s.path);
         expect_code(share_own(&c, 2), 0, file(&c, "share2.log"));
         expect_code(support_wait(start_run(&c, "out", "--rounds=2"), 30), 0, file(&c, "out.log"));
         assert_int_equal(support_stop(&c.server[victim]), 0);
         copy_folder(&c, "backup", folder_of(victim));
         expect_code(recover(&c, victim), 0, file(&c, "recover.log"));
-        restart_server(&c, victim);
+        start_server(&c, victim, c.s.path);
         expect_code(support_wait(start_run(&c, "out", NULL), 30), 3, file(&c, "out.log"));
         snprintf(words, sizeof words,
                  "this run has counted the rows of o2, but server %u does not hold them any more",
@@ -550,7 +529,7 @@ TEST(a_round_that_a_server_has_lost_is_asked_anew)
         debited = support_contains(file(&c, "recover.log"), "took over");
     }
     assert_true(debited);
-    restart_server(&c, 2);
+    start_server(&c, 2, c.s.path);
     /* a full disk keeps the analyst from noting that the round is asked for anew, so it is not */
     unlink(file(&c, "out.log"));
     fault(&c, "write:1", "out/run.state");

@@ -90,11 +90,9 @@ TEST(persons_are_bounded_again_after_a_server_was_killed)
     pid_t run;
     scene_name_persons(&c);
     share_everything(&c);
-    run = START(file(&c, "out.log"), "run", c.s.path, "--key", file(&c, "a.key"), "--out",
-                file(&c, "out"));
+    run = start_run(&c, "out", NULL);
     assert_true(support_wait_for(file(&c, "out.log"), "\n2/16 ", 20));
     support_kill(&c.server[1]);
-    unlink(file(&c, "server%u.log", 1));
     start_server(&c, 1, c.s.path);
     expect_code(support_wait(run, 60), 0, file(&c, "out.log"));
     scene_bound(&c, OWNERS);

@@ -13,12 +13,6 @@
 #define STEPS 10
 #define LINES "method: train\ntrain: {target: died, steps: 10, test: {column: sex, value: f}}\n"
 
-static int run_into(struct scene *c, const char *out, const char *more, const char *value)
-{
-    return COMMAND(file(c, "%s.log", out), 60, "run", c->s.path, "--key", file(c, "a.key"), "--out",
-                   file(c, "%s", out), more, value);
-}
-
 /* Noise is what was opened, less the gradient or the counts of all rows at these weights. */
 static void check_step(struct slope *rows, const json_t *step, const char *key,
                        void (*add)(struct slope *rows, const int64_t *weight, int64_t *sums),
@@ -111,22 +105,13 @@ TEST(a_classifier_comes_of_three_servers)
 {
     struct scene c CLEAN(scene_free) = scene_new(
         OPTIONS(.owners = OWNERS, .train = LINES, .epsilon = 5, .lanes = 2));
-    char number[2 * 16 + 1] = "";
-    json_t *stats;
     share_everything(&c);
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
     check_trajectory(&c, file(&c, "out/trajectory.json"));
     check_openings(&c, true);
     /* from the servers' stores, if the folder is lost, with their answers alone */
     assert_true(support_stop_all(c.server));
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        unlink(file(&c, "server%u.log", i));
-        start_server(&c, i, c.s.path);
-    }
-    stats = json_load_file(file(&c, "out/stats.json"), 0, NULL);
-    snprintf(number, sizeof number, "%s", json_string_value(json_object_get(stats, "run")));
-    json_decref(stats);
-    expect_code(run_into(&c, "second", "--continue", number), 0, file(&c, "second.log"));
+    scene_continue_elsewhere(&c);
     same_classifiers(&c, "out", "second");
     assert_int_equal(run_into(&c, "third", NULL, NULL), 5); /* the budget is spent */
 }
@@ -138,15 +123,7 @@ TEST(a_classifier_goes_on_after_its_analyst_was_killed)
                                                          .epsilon = 5, .more = "security: abort\n",
                                                          .round_s = 20));
     share_everything(&c);
-    for (unsigned k = 0; k < 2; k++) {
-        const char *const until = file(&c, k == 0 ? "out/run.state" : "out/loop.state");
-        pid_t run = START(file(&c, "out.log"), "run", c.s.path, "--key", file(&c, "a.key"), "--out",
-                          file(&c, "out"));
-        const double end = support_deadline(60);
-        while (access(until, F_OK) != 0)
-            assert_true(support_again(end));
-        support_kill(&run);
-    }
+    scene_interrupt(&c);
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
     check_trajectory(&c, file(&c, "out/trajectory.json"));
     check_openings(&c, true);

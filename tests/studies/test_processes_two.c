@@ -12,9 +12,9 @@
 #include "parties/settings/two/split.h"
 #include "tests/support/caller.h"
 #include "tests/support/scene.h"
+#include "tests/support/store.h"
 
 #include <signal.h>
-#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,12 +23,6 @@ static const char copula[] = "method: copula\n";
 static const char *const encrypted[OWNERS] = {
     "    max_rows: 1000\n    as: records\n", NULL,
     "    max_rows: 4000\n    pad_to: 5000\n    as: records\n"};
-
-static int run_into(struct scene *c, const char *out, const char *more, const char *value)
-{
-    return COMMAND(file(c, "%s.log", out), 60, "run", c->s.path, "--key", file(c, "a.key"), "--out",
-                   file(c, "%s", out), more, value);
-}
 
 static json_int_t sum_of(const json_t *server, const char *key)
 {
@@ -94,6 +88,15 @@ TEST(a_provider_and_a_keeper_make_a_copula)
     assert_memory_equal(first.data, again.data, first.size);
 }
 
+static void run_two_rounds(struct scene *c, json_t **stats)
+{
+    share_everything(c);
+    expect_code(run_into(c, "out", NULL, NULL), 0, file(c, "out.log"));
+    check_measurements(c, file(c, "out/measurements.json"), 5 + 2);
+    check_audit(c, 2, 3);
+    *stats = json_load_file(file(c, "out/stats.json"), 0, NULL);
+}
+
 /*
  * A selection takes six exchanges, on two of which agree and confirm ride, and its measurement none
  * of its own.
@@ -102,13 +105,10 @@ TEST(a_provider_and_a_keeper_select)
 {
     struct scene c CLEAN(scene_free) = scene_new(
         OPTIONS(.owners = OWNERS, .two = true, .rounds = 2, .epsilon = 2));
-    json_t *stats, *server;
+    json_auto_t *stats = NULL;
+    json_t *server;
     size_t i;
-    share_everything(&c);
-    expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
-    check_measurements(&c, file(&c, "out/measurements.json"), 5 + 2);
-    check_audit(&c, 2, 3);
-    stats = json_load_file(file(&c, "out/stats.json"), 0, NULL);
+    run_two_rounds(&c, &stats);
     json_array_foreach(json_object_get(stats, "servers"), i, server)
     {
         const json_t *select = json_object_get(server, "select"),
@@ -116,7 +116,6 @@ TEST(a_provider_and_a_keeper_select)
         assert_int_equal(json_integer_value(json_object_get(select, "rounds")), 2 * 5);
         assert_int_equal(json_integer_value(json_object_get(measure, "rounds")), 3 + 2);
     }
-    json_decref(stats);
 }
 
 /* Its noise is made before each round, by both. */
@@ -125,13 +124,10 @@ TEST(a_provider_and_a_keeper_make_joint_noise)
     struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .two = true, .rounds = 2,
                                                          .epsilon = 2,
                                                          .more = "noise_by: joint\n"));
-    json_t *stats, *server;
+    json_auto_t *stats = NULL;
+    json_t *server;
     size_t i;
-    share_everything(&c);
-    expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
-    check_measurements(&c, file(&c, "out/measurements.json"), 5 + 2);
-    check_audit(&c, 2, 3);
-    stats = json_load_file(file(&c, "out/stats.json"), 0, NULL);
+    run_two_rounds(&c, &stats);
     json_array_foreach(json_object_get(stats, "servers"), i, server)
     {
         const json_t *noise = json_object_get(server, "noise");
@@ -139,7 +135,6 @@ TEST(a_provider_and_a_keeper_make_joint_noise)
         assert_true(json_integer_value(json_object_get(noise, "payload_sent")) >=
                     (i == 0 ? 22000 : 8000) * 20);
     }
-    json_decref(stats);
     EXPECT(0, file(&c, "plan.log"), 20, "plan", c.s.path);
     EACH(file_says, file(&c, "plan.log"), "together make at most", "deviates 1.02 times",
          "For joint Gaussians the provider sends");
@@ -175,11 +170,8 @@ TEST(a_provider_and_a_keeper_count_encrypted_rows)
          "server 1 (s1) gets the key's seed", "sent as records", "both servers have stored");
     expect_code(run_into(&c, "out", "--rounds", "1"), 0, file(&c, "out.log"));
     assert_int_equal(results_sent(&c, "out"), 2 * 32 + results * 651264);
-    for (unsigned i = 0; i < 2; i++) {
-        assert_int_equal(support_stop(&c.server[i]), 0);
-        unlink(file(&c, "server%u.log", i));
-        start_server(&c, i, c.s.path);
-    }
+    for (unsigned i = 0; i < 2; i++)
+        restart_server(&c, i, c.s.path);
     unlink(file(&c, "out.log"));
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
     check_measurements(&c, file(&c, "out/measurements.json"), 5 + 2);
@@ -226,19 +218,14 @@ TEST(an_owner_makes_the_noise)
 {
     struct scene c CLEAN(scene_free) = scene_new(
         OPTIONS(.owners = 1, .two = true, .rounds = 2, .epsilon = 2, .more = "noise_by: owner\n"));
-    sqlite3 *db;
     refuse_noise(&c);
     expect_code(share_own(&c, 0), 0, file(&c, "share0.log"));
     EACH(file_says, file(&c, "share0.log"), "shares of fresh noise, which this program makes",
          "both servers have their shares of fresh noise");
     assert_true(support_stop_all(c.server));
-    assert_int_equal(sqlite3_open(file(&c, "server1/store.sqlite"), &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "DELETE FROM ahead", NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
-    for (unsigned i = 0; i < 2; i++) {
-        unlink(file(&c, "server%u.log", i));
+    support_alter(&c.s, 1, "DELETE FROM ahead");
+    for (unsigned i = 0; i < 2; i++)
         start_server(&c, i, c.s.path);
-    }
     expect_code(run_into(&c, "out", NULL, NULL), 5, file(&c, "out.log"));
     EACH(file_says, file(&c, "out.log"), "the noise that o0 has sent is used up",
          "Have o0 run trefoil share again");
@@ -362,8 +349,7 @@ TEST(rows_under_another_key_end_no_session)
     pid_t run;
     for (unsigned o = 0; o < 2; o++)
         expect_code(share_own(&c, o), 0, file(&c, "share%u.log", o));
-    run = START(file(&c, "out.log"), "run", c.s.path, "--key", file(&c, "a.key"), "--out",
-                file(&c, "out"));
+    run = start_run(&c, "out", NULL);
     assert_true(support_wait_for(file(&c, "out.log"), "\n3/30 ", 20));
     assert_int_equal(kill(run, SIGSTOP), 0); /* while the lie is on its way */
     send_lie(&c, 2);
@@ -407,7 +393,6 @@ TEST(a_killed_server_of_two_is_met_again)
         snprintf(words, sizeof words, "server %u closed its connection", victim);
         assert_true(support_wait_for(log, words, 20));
         assert_true(support_wait_for(out, trying, 20));
-        unlink(file(&c, "server%u.log", victim));
         start_server(&c, victim, c.s.path);
         tries = times(out, trying);
         expect_code(support_wait(run, 60), 0, out);
@@ -432,7 +417,6 @@ TEST(a_keeper_without_a_backup_takes_the_providers_ledger)
         EXPECT(0, file(&c, "recover.log"), 30, "recover", c.s.path, "--key", file(&c, "s1.key"),
                "--folder", file(&c, "server1"));
     file_says(file(&c, "recover.log"), "debits that the other server has");
-    unlink(file(&c, "server1.log"));
     start_server(&c, 1, c.s.path);
     share_everything(&c);
     assert_int_equal(run_into(&c, "second", NULL, NULL), 5); /* the budget is spent */

@@ -11,9 +11,10 @@
 #include "parties/audit/audit_compare.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/price.h"
+#include "tests/support/store.h"
 
-#include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -120,27 +121,13 @@ static struct warrant made(const struct warrants_scene *c, uint32_t share, const
     return w;
 }
 
-static int64_t debits(struct warrants_scene *c, unsigned i)
+static void spent(struct warrants_scene *c, int expected)
 {
-    sqlite3 *db = NULL;
-    sqlite3_stmt *row = NULL;
-    int64_t n;
-    assert_int_equal(
-        sqlite3_open_v2(file(c, "server%u/store.sqlite", i), &db, SQLITE_OPEN_READONLY, NULL),
-        SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT COUNT(*) FROM ledger", -1, &row, NULL),
-                     SQLITE_OK);
-    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    n = sqlite3_column_int64(row, 0);
-    sqlite3_finalize(row);
-    sqlite3_close(db);
-    return n;
-}
-
-static void spent(struct warrants_scene *c, int64_t expected)
-{
-    for (unsigned i = 0; i < c->s.study->servers; i++)
-        assert_int_equal(debits(c, i), expected);
+    char debits[32];
+    for (unsigned i = 0; i < c->s.study->servers; i++) {
+        support_ask_store(&c->s, i, "SELECT COUNT(*) FROM ledger", debits, sizeof debits);
+        assert_int_equal(atoi(debits), expected);
+    }
 }
 
 static void nothing_opened(struct warrants_scene *c)
@@ -353,9 +340,9 @@ TEST(approvers_see_what_they_sign)
     struct bytes before CLEAN(bytes_clear) = {0}, after CLEAN(bytes_clear) = {0};
     scene_new(&c);
     approve(&c, "w", "50%");
-    assert_int_equal(file_read(file(&c, "w"), WARRANT_TEXT_MOST, &before, &quiet), ERR_OK);
-    assert_int_equal(identity_renew(&late, c.approver[1], date_today() - 1, &quiet), ERR_OK);
-    assert_int_equal(identity_save(late, file(&c, "late.key"), true, &quiet), ERR_OK);
+    OK(file_read(file(&c, "w"), WARRANT_TEXT_MOST, &before, &quiet));
+    OK(identity_renew(&late, c.approver[1], date_today() - 1, &quiet));
+    OK(identity_save(late, file(&c, "late.key"), true, &quiet));
     public_identity_text(&c.approver[1]->public, was);
     public_identity_text(&late->public, is);
     assert_true(
@@ -364,7 +351,7 @@ TEST(approvers_see_what_they_sign)
                              file(&c, "late.key")),
                      3);
     EACH(file_says, file(&c, "said.log"), "purpose  Wards", "the key of p1 was good until ");
-    assert_int_equal(file_read(file(&c, "w"), WARRANT_TEXT_MOST, &after, &quiet), ERR_OK);
+    OK(file_read(file(&c, "w"), WARRANT_TEXT_MOST, &after, &quiet));
     assert_int_equal(before.size, after.size);
     assert_memory_equal(before.data, after.data, before.size);
 }

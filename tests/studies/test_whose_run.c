@@ -10,9 +10,10 @@
 #include "harness/process.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/price.h"
+#include "tests/support/store.h"
 
-#include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,27 +73,13 @@ static void scene_free(struct whose_run_scene *c)
 
 /* --- what was spent --------------------------------------------------------------------------- */
 
-static int64_t debits(struct whose_run_scene *c, unsigned i)
+static void spent(struct whose_run_scene *c, int expected)
 {
-    sqlite3 *db = NULL;
-    sqlite3_stmt *row = NULL;
-    int64_t n;
-    assert_int_equal(
-        sqlite3_open_v2(file(c, "server%u/store.sqlite", i), &db, SQLITE_OPEN_READONLY, NULL),
-        SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT COUNT(*) FROM ledger", -1, &row, NULL),
-                     SQLITE_OK);
-    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    n = sqlite3_column_int64(row, 0);
-    sqlite3_finalize(row);
-    sqlite3_close(db);
-    return n;
-}
-
-static void spent(struct whose_run_scene *c, int64_t expected)
-{
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        assert_int_equal(debits(c, i), expected);
+    char debits[32];
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        support_ask_store(&c->s, i, "SELECT COUNT(*) FROM ledger", debits, sizeof debits);
+        assert_int_equal(atoi(debits), expected);
+    }
 }
 
 /* The run's number in server 0's audit log, which anybody can read. */

@@ -2,10 +2,19 @@
 
 #include "parties/exchange/dials.h"
 
+#include <unistd.h>
+
 void start_server(struct scene *c, unsigned i, const char *study)
 {
+    unlink(file(c, "server%u.log", i));
     c->server[i] = support_serve(&c->s, i, study);
     assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 60));
+}
+
+void restart_server(struct scene *c, unsigned i, const char *study)
+{
+    assert_int_equal(support_stop(&c->server[i]), 0);
+    start_server(c, i, study);
 }
 
 int share(struct scene *c, unsigned owner, const char *study, const char *data)
@@ -28,6 +37,41 @@ pid_t start_study(struct scene *c, const char *key, unsigned number)
 int run_study(struct scene *c, const char *key, unsigned number)
 {
     return support_wait(start_study(c, key, number), 60);
+}
+
+int run_into(struct scene *c, const char *out, const char *more, const char *value)
+{
+    return COMMAND(file(c, "%s.log", out), 60, "run", c->s.path, "--key", file(c, "a.key"), "--out",
+                   file(c, "%s", out), more, value);
+}
+
+pid_t start_run(struct scene *c, const char *out, const char *more)
+{
+    return START(file(c, "%s.log", out), "run", c->s.path, "--key", file(c, "a.key"), "--out",
+                 file(c, "%s", out), more);
+}
+
+void scene_interrupt(struct scene *c)
+{
+    static const char *const until[] = {"run.state", "loop.state"};
+    for (unsigned k = 0; k < 2; k++) {
+        const double end = support_deadline(60);
+        pid_t run = start_run(c, "out", NULL);
+        while (access(file(c, "out/%s", until[k]), F_OK) != 0)
+            assert_true(support_again(end));
+        support_kill(&run);
+    }
+}
+
+void scene_continue_elsewhere(struct scene *c)
+{
+    const char *number;
+    json_auto_t *stats = json_load_file(file(c, "out/stats.json"), 0, NULL);
+    for (unsigned i = 0; i < c->s.study->servers; i++)
+        start_server(c, i, c->s.path);
+    number = json_string_value(json_object_get(stats, "run"));
+    assert_non_null(number);
+    expect_code(run_into(c, "second", "--continue", number), 0, file(c, "second.log"));
 }
 
 struct scene scene_without_servers(const struct study_options *o)

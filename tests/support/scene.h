@@ -25,12 +25,22 @@ struct scene {
     struct table *all;
 };
 
+/* Starts a server, whose earlier messages are gone, and waits until it is ready. */
 void start_server(struct scene *c, unsigned i, const char *study);
+/* The same once it has ended well. */
+void restart_server(struct scene *c, unsigned i, const char *study);
 int share(struct scene *c, unsigned owner, const char *study, const char *data);
 int share_own(struct scene *c, unsigned owner);
 int run_study(struct scene *c, const char *key, unsigned number);
 /* The same, but does not wait for its end. */
 pid_t start_study(struct scene *c, const char *key, unsigned number);
+/* A run with its result in `out`, and its words in out.log: `more` is an option, or NULL. */
+int run_into(struct scene *c, const char *out, const char *more, const char *value);
+pid_t start_run(struct scene *c, const char *out, const char *more);
+/* Kills a run into out as soon as it asks, and once more when it has what a round opened. */
+void scene_interrupt(struct scene *c);
+/* Starts all servers, and has the run whose result is in out come into second, from their stores. */
+void scene_continue_elsewhere(struct scene *c);
 
 struct scene scene_new(const struct study_options *o);
 /* The same without servers. */

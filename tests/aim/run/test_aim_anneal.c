@@ -4,6 +4,7 @@
  */
 #include "harness/cmocka.h"
 #include "tests/support/copula.h"
+#include "tests/support/domain.h"
 
 #include "aim/run/loop.h"
 #include "aim/run/plaintext.h"
@@ -28,14 +29,10 @@ struct anneal_stage {
 
 static struct anneal_stage stage_new(size_t rows)
 {
-    static const int64_t size[ATTRIBUTES] = {3, 4, 2, 5};
-    struct anneal_stage s = {.folder = "/tmp/trefoil-test-XXXXXX"};
+    static const uint32_t size[ATTRIBUTES] = {3, 4, 2, 5};
+    struct anneal_stage s = {.domain = support_domain(size, ATTRIBUTES),
+                             .folder = "/tmp/trefoil-test-XXXXXX"};
     struct random r = random_of(1);
-    OK(domain_new(&s.domain));
-    for (int a = 0; a < ATTRIBUTES; a++) {
-        char name[] = {(char)('a' + a), 0};
-        OK(domain_add_integer(s.domain, name, 0, size[a] - 1, NULL, DOMAIN_REJECT, NULL));
-    }
     OK(workload_all(&s.workload, s.domain, 2, NULL));
     OK(table_new(&s.table, s.domain, rows));
     for (size_t i = 0; i < rows; i++) {

@@ -238,6 +238,12 @@ struct error {
     uint16_t by;
 };
 
+static void spoil(uint16_t *z, const struct error errors[4])
+{
+    for (size_t i = 0; i < 4; i++)
+        z[errors[i].cell] = (uint16_t)(z[errors[i].cell] + errors[i].by);
+}
+
 /* Wherever they are, and when they cancel in sums of rows, of columns and of plans. */
 TEST(wrong_sums_do_not)
 {
@@ -252,9 +258,7 @@ TEST(wrong_sums_do_not)
     for (size_t e = 0; e < SIZE(errors); e++)
         for (unsigned k = 0; k < 3; k++) {
             struct check_matrix_scene *s CLEAN(scene_free) = scene_new();
-            for (size_t i = 0; i < SIZE(errors[e]); i++)
-                s->z[k][errors[e][i].cell] = (uint16_t)(s->z[k][errors[e][i].cell] +
-                                                        errors[e][i].by);
+            spoil(s->z[k], errors[e]);
             assert_false(fit(s, check_fold_pairs));
         }
 }
@@ -274,9 +278,7 @@ TEST(wrong_sums_of_a_tile_do_not)
     for (size_t e = 0; e < SIZE(errors); e++)
         for (unsigned k = 0; k < 3; k++) {
             struct check_matrix_scene *s CLEAN(scene_free) = scene_of(true);
-            for (size_t i = 0; i < SIZE(errors[e]); i++)
-                s->z[k][errors[e][i].cell] = (uint16_t)(s->z[k][errors[e][i].cell] +
-                                                        errors[e][i].by);
+            spoil(s->z[k], errors[e]);
             assert_false(fit(s, check_fold_pairs));
         }
 }

@@ -75,6 +75,9 @@ static void sign_all(struct audit_log_bench *b)
                 OK(audit_keep(b->audit[of], by, &head[of], signature[by][of]));
 }
 
+/* A line in server i's log. */
+#define NOTE(b, i, ...) OK(audit_note((b)->audit[i], &(const struct audit_entry){__VA_ARGS__}))
+
 static void open_one(struct audit_log_bench *b, unsigned i, uint32_t round, const char *reason)
 {
     struct audit_opening o = {.round = round,
@@ -88,7 +91,7 @@ static void open_one(struct audit_log_bench *b, unsigned i, uint32_t round, cons
         o.what = "290.05:sex*age,ward";
     snprintf(o.reason, sizeof o.reason, "%s", reason);
     memset(o.request, (int)round, sizeof o.request);
-    OK(audit_note(b->audit[i], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = o}));
+    NOTE(b, i, .kind = AUDIT_OPEN, .opening = o);
 }
 
 /* Two rounds at all three, with signatures around each. */
@@ -298,8 +301,7 @@ TEST(a_recovery_explains_lost_lines)
     write_file(path, &before, before.size); /* the backup */
     OK(open_log(&b, 0));
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_DATA);
-    OK(audit_note(b.audit[0],
-                  &(const struct audit_entry){.kind = AUDIT_RECOVERED, .from = 1, .to = 2}));
+    NOTE(&b, 0, .kind = AUDIT_RECOVERED, .from = 1, .to = 2);
     OK(compare(&b, 3, words, sizeof words));
     support_says(words, "was recovered since");
 }
@@ -508,9 +510,9 @@ TEST(logs_that_do_not_belong_together_are_told)
     b = bench_new();
     other = bench_new();
     snprintf(o.reason, sizeof o.reason, "NOISY_MARGINAL");
-    OK(audit_note(b.audit[0], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = o}));
+    NOTE(&b, 0, .kind = AUDIT_OPEN, .opening = o);
     o.values = 5;
-    OK(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = o}));
+    NOTE(&b, 1, .kind = AUDIT_OPEN, .opening = o);
     for (unsigned i = 0; i < 3; i++) {
         log_path(i < 2 ? &b : &other, i, path);
         OK(audit_file_read(&f[i], path, &quiet));
@@ -618,8 +620,7 @@ TEST(nothing_is_told_twice)
     audit_close(&b.audit[0]);
     assert_int_equal(remove(path), 0);
     OK(open_log(&b, 0));
-    OK(audit_note(b.audit[0],
-                  &(const struct audit_entry){.kind = AUDIT_RECOVERED, .from = 1, .to = 2}));
+    NOTE(&b, 0, .kind = AUDIT_RECOVERED, .from = 1, .to = 2);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         open_one(&b, i, 2, "NOISY_MARGINAL");
     open_one(&b, 2, 3, "NOISY_MARGINAL"); /* which the others did not reach */
@@ -645,11 +646,11 @@ TEST(a_check_that_failed_is_listed)
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
-    OK(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_CAUGHT, .caught = caught}));
+    NOTE(&b, 1, .kind = AUDIT_CAUGHT, .caught = caught);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
     assert_int_equal(times(words, "says the same"), 1);
-    OK(audit_note(b.audit[0], &(const struct audit_entry){.kind = AUDIT_CAUGHT, .caught = caught}));
+    NOTE(&b, 0, .kind = AUDIT_CAUGHT, .caught = caught);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 2);
     OK(compare(&b, 3, words, sizeof words));
@@ -662,7 +663,7 @@ TEST(a_statement_that_cannot_be_is_listed)
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
-    OK(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_CAUGHT, .caught = caught}));
+    NOTE(&b, 1, .kind = AUDIT_CAUGHT, .caught = caught);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, "round 4    a server stated what cannot be so: it departed"), 1);
 }
@@ -677,12 +678,12 @@ TEST(a_round_that_was_lost_is_listed)
     char words[8192];
     fill(&b);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        OK(audit_note(b.audit[i], &(const struct audit_entry){.kind = AUDIT_LOST, .lost = lost}));
+        NOTE(&b, i, .kind = AUDIT_LOST, .lost = lost);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
     assert_int_equal(times(words, "says the same"), 2);
     lost.round = 5;
-    OK(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_LOST, .lost = lost}));
+    NOTE(&b, 1, .kind = AUDIT_LOST, .lost = lost);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, "round 5    is lost"), 1);
     assert_int_equal(times(words, "says the same"), 1);
@@ -697,9 +698,8 @@ TEST(a_debit_that_was_dropped_is_listed)
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
-    OK(audit_note(b.audit[1],
-                  &(const struct audit_entry){.kind = AUDIT_DROPPED, .head = {4, {7}}}));
-    OK(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = less}));
+    NOTE(&b, 1, .kind = AUDIT_DROPPED, .head = {4, {7}});
+    NOTE(&b, 1, .kind = AUDIT_OPEN, .opening = less);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
 }
@@ -712,15 +712,12 @@ TEST(an_upload_that_was_left_out_is_listed)
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
-    OK(audit_note(b.audit[1],
-                  &(const struct audit_entry){.kind = AUDIT_LEFT_OUT, .left_out = left_out}));
+    NOTE(&b, 1, .kind = AUDIT_LEFT_OUT, .left_out = left_out);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
     assert_int_equal(times(words, "says the same"), 1);
-    OK(audit_note(b.audit[0],
-                  &(const struct audit_entry){.kind = AUDIT_LEFT_OUT, .left_out = left_out}));
-    OK(audit_note(b.audit[2],
-                  &(const struct audit_entry){.kind = AUDIT_LEFT_OUT, .left_out = left_out}));
+    NOTE(&b, 0, .kind = AUDIT_LEFT_OUT, .left_out = left_out);
+    NOTE(&b, 2, .kind = AUDIT_LEFT_OUT, .left_out = left_out);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
     assert_int_equal(times(words, "says the same"), 2);
