@@ -1,6 +1,6 @@
 /* Answers to analysts, at every server alike. */
-#include "parties/exchange/message.h"
 #include "base/hash.h"
+#include "parties/exchange/message.h"
 #include "parties/server/collect.h"
 #include "parties/server/worker_private.h"
 
