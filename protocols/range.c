@@ -1,6 +1,7 @@
 #include "protocols/range.h"
 
-#include <openssl/sha.h>
+#include "base/hash.h"
+
 #include <sodium.h>
 #include <string.h>
 
@@ -99,14 +100,6 @@ enum err range_read(struct tape *range, const struct range_place *place, enum no
     return hand_over(range, &read);
 }
 
-/* With libcrypto, which uses the processor's instructions for it: a range may have tens of MB. */
-static void hash_words(const uint64_t *words, size_t n, uint8_t digest[32])
-{
-    const unsigned char *bytes = (const unsigned char *)words;
-    if (SHA256(bytes, n * sizeof *words, digest) == NULL)
-        crypto_hash_sha256(digest, bytes, n * sizeof *words);
-}
-
 void range_digest(const struct tape *range, unsigned component, const uint8_t key[RANGE_KEY_SIZE],
                   uint8_t digest[32])
 {
@@ -119,7 +112,7 @@ void range_digest(const struct tape *range, unsigned component, const uint8_t ke
         uint64_t n = s->n;
         crypto_auth_hmacsha256_update(&hmac, (const uint8_t *)&n, sizeof n);
         if (n > 0) {
-            hash_words(words, n, digest);
+            hash_bytes(words, n * sizeof *words, digest);
             crypto_auth_hmacsha256_update(&hmac, digest, 32);
         }
     }

@@ -382,6 +382,36 @@ no_name_of_a_library() {
         sed 's/$/: is the name of something in a library that we link/'
 }
 
+# Where the tour names a file beside a function, a table or a type, the file has it, or the .c of that header. A page
+# given as $1 is read too.
+tour_says_where() { # [page]
+    local all name place files
+    all=$(sources "${folders[@]}" harness tests bench)
+    cat docs/tour.md ${1:+"$1"} | tr '\n' ' ' | tr -s ' ' |
+        grep -oP '`(\w+(\(\)|\[\])|(struct|enum) \w+)`(\*\*)?,? (\(|in )`\w[\w/]*\.[ch]`' |
+        sed -E 's/`(struct |enum )?(\w+)[^`]*`[^`]*`([^`]*)`/\2 \3/' | LC_ALL=C sort -u | while read -r name place; do
+        mapfile -t files < <(grep -E "(^|/)${place/%.h/.[ch]}\$" <<<"$all")
+        [ ${#files[@]} -gt 0 ] && grep -qw "$name" "${files[@]}" || echo "docs/tour.md: $place has no $name"
+    done
+}
+
+# A function that is not where a page says must be found, or the check above checks nothing.
+lost_are_found() {
+    local planted
+    planted=$(mktemp)
+    # shellcheck disable=SC2016
+    echo 'Then `argmax_open()` in `base/log.h` speaks.' >"$planted"
+    tour_says_where "$planted" | grep -q 'base/log.h has no argmax_open' || echo "a lost function is not found"
+    rm -f "$planted"
+}
+
+# docs/formats.md has each message to a gate, by its number and name.
+messages_are_described() {
+    sed -nE 's/^ +MESSAGE_([A-Z]+) = ([0-9]+),.*/\2 \1/p' parties/exchange/message.h | while read -r kind; do
+        grep -qE "^    $kind  " docs/formats.md || echo "docs/formats.md: has no message $kind"
+    done
+}
+
 # library/trefoil.h is for any compiler, and has a guard.
 included_once() {
     sources "${folders[@]}" harness tests bench | grep '\.h$' | grep -vx 'library/trefoil\.h' |
@@ -574,6 +604,9 @@ check "a test by the clock is found" clocks_are_found
 check "tags say where they are" tags_say_where
 check "a tag that does not is found" tags_are_found
 check "headers are read once" included_once
+check "the tour says where things are" tour_says_where
+check "what is not there is found" lost_are_found
+check "messages are described" messages_are_described
 check "no space at line ends" white_space
 check "lines fit 100 columns" line_width
 check "shell scripts parse" script_syntax

@@ -98,7 +98,7 @@ fi
 for f in $(printf '%s/*.c ' "${folders[@]}"); do
     case $f in
     aim/sql/odbc.c | parties/owner/courier.c | parties/owner/carrier.c | parties/owner/courier_noise.c | parties/exchange/d*.c | parties/exchange/client.c) ;;
-    base/secret.c | base/prg_* | parties/study/study_example.c | parties/exchange/request.c | base/unicode_utf8proc.c | base/processor.c | base/thread_pool.c) ;;
+    base/secret.c | base/prg_* | base/hash_bytes.c | parties/study/study_example.c | parties/exchange/request.c | base/unicode_utf8proc.c | base/processor.c | base/thread_pool.c) ;;
     base/prg.c) [ $target = reader ] || own+=("$f") ;;
     *) own+=("$f") ;;
     esac

@@ -6,9 +6,6 @@
 
 #include <math.h>
 
-#define LEAST_ROWS 0.5
-#define ERRORS_OUT 3 /* standard errors of the count that MIN and MAX leave out */
-
 /* --- columns ---------------------------------------------------------------------------------- */
 
 static void join_column(struct scope *s, uint16_t column)
@@ -162,23 +159,6 @@ static enum err answering_start(struct answer_state *w, struct model_sums *m, st
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-bool answer_is_shown(const struct answer *a, size_t line)
-{
-    return a->question->groups == 0 || a->rows[line] >= LEAST_ROWS;
-}
-
-size_t answer_left_out(const struct answer *a, double *rows)
-{
-    size_t groups = 0;
-    *rows = 0;
-    for (size_t line = 0; line < a->lines; line++)
-        if (!answer_is_shown(a, line)) {
-            groups += a->rows[line] > 0; /* else the condition excludes it */
-            *rows += a->rows[line];
-        }
-    return groups;
-}
-
 /* A line's part of the table: where it begins, and which codes of y it has. */
 static struct answer_line line_of(const struct answer_state *w, const struct answer *a, size_t line)
 {
@@ -210,50 +190,6 @@ static enum err find_cuts(const struct answer_state *w, const struct answer *a,
             w->cut[line] = (struct answer_cut){cell->each / rows, cell->less / rows / rows};
     }
     return answer_cut_groups(w, a, m, log);
-}
-
-/* Both ends, with `out` rows left out at each. */
-static void set_ends(const struct answer_state *w, const struct answer_line *l,
-                     enum question_aggregate aggregate, double rows, double out, double *least,
-                     double *most)
-{
-    double first = 0, last = 0;
-    out = fmin(rows / 2, out);
-    if (aggregate != AGGREGATE_MAX)
-        first = answer_quantile(w, l, out);
-    if (aggregate != AGGREGATE_MIN)
-        last = answer_quantile(w, l, rows - out);
-    *least = aggregate == AGGREGATE_MAX ? last : first;
-    *most = aggregate == AGGREGATE_MIN ? first : last;
-}
-
-static double one_end(enum question_aggregate aggregate, double least, double most)
-{
-    return aggregate == AGGREGATE_MIN ? least : aggregate == AGGREGATE_MAX ? most : most - least;
-}
-
-/*
- * MIN, MAX or RANGE: the interval reaches from the most extreme possible value to the one with more
- * standard errors left out.
- */
-static void set_extreme(const struct answer_state *w, const struct answer_line *l,
-                        enum question_aggregate aggregate, size_t at, struct answer_value *v)
-{
-    double error = w->ends != NULL ? w->ends->error[at] : sqrt(v->rows), least, most, a, b;
-    v->known &= w->draw == NULL;
-    if (!v->known)
-        return;
-    set_ends(w, l, aggregate, v->rows, ERRORS_OUT * error, &least, &most);
-    v->number = one_end(aggregate, least, most);
-    if (w->ends == NULL)
-        return;
-    set_ends(w, l, aggregate, v->rows, 0, &least, &most);
-    a = one_end(aggregate, least, most);
-    set_ends(w, l, aggregate, v->rows, (ERRORS_OUT + w->ends->errors) * error, &least, &most);
-    b = one_end(aggregate, least, most);
-    v->bounded = true;
-    v->low = fmin(a, b);
-    v->high = fmax(a, b);
 }
 
 static struct answer_value value_of(const struct answer_state *w, const struct answer_line *l,
@@ -288,7 +224,7 @@ static struct answer_value value_of(const struct answer_state *w, const struct a
     case AGGREGATE_MIN:
     case AGGREGATE_MAX:
     case AGGREGATE_RANGE:
-        set_extreme(w, l, item->aggregate, at, &v);
+        answer_extreme(w, l, item->aggregate, at, &v);
         return v;
     case AGGREGATE_SHARE:
     case AGGREGATE_CORR:

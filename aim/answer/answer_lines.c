@@ -5,10 +5,29 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define LEAST_ROWS 0.5
+
 struct shown_line {
     const struct answer *answer;
     size_t line;
 };
+
+bool answer_is_shown(const struct answer *a, size_t line)
+{
+    return a->question->groups == 0 || a->rows[line] >= LEAST_ROWS;
+}
+
+size_t answer_left_out(const struct answer *a, double *rows)
+{
+    size_t groups = 0;
+    *rows = 0;
+    for (size_t line = 0; line < a->lines; line++)
+        if (!answer_is_shown(a, line)) {
+            groups += a->rows[line] > 0; /* else the condition excludes it */
+            *rows += a->rows[line];
+        }
+    return groups;
+}
 
 static bool is_wanted(const struct answer *a, size_t line)
 {

@@ -1,6 +1,6 @@
 /*
  * aim/answer/answer_private.h - one column's answers while they are computed; shared by answer.c,
- * answer_sums.c, answer_quantile.c, answer_cut.c, answer_parts.c, answer_disturb.c,
+ * answer_sums.c, answer_quantile.c, answer_ends.c, answer_cut.c, answer_parts.c, answer_disturb.c,
  * answer_counted.c and answer_interval.c.
  */
 #pragma once
@@ -111,6 +111,15 @@ double answer_quantile(const struct answer_state *w, const struct answer_line *l
 /* SQL's PERCENTILE_CONT over this number of rows. */
 double answer_percentile(const struct answer_state *w, const struct answer_line *l, double rows,
                          double p);
+
+/* --- aim/answer/answer_ends.c ----------------------------------------------------------------- */
+
+/*
+ * MIN, MAX or RANGE of line `at`: the interval reaches from the most extreme possible value to the
+ * one with more standard errors left out.
+ */
+void answer_extreme(const struct answer_state *w, const struct answer_line *l,
+                    enum question_aggregate aggregate, size_t at, struct answer_value *v);
 
 /* --- aim/answer/answer_cut.c ------------------------------------------------------------------ */
 

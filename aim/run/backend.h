@@ -1,9 +1,9 @@
 /*
  * aim/run/backend.h - where the public mathematics meets the data.
  *
- * A method (aim/run/loop.h, aim/run/copula_run.h) never sees a record. It asks a backend, which
- * answers each request as aim/run/ask.h says. There are two: plaintext (aim/run/plaintext.h:
- * central AIM, which trusts its curator and is the reference in tests) and three servers
+ * A method (aim/run/loop.h, copula_run.h, train_run.h) never sees a record. It asks a backend,
+ * which answers each request as aim/run/ask.h says. There are two: plaintext (aim/run/plaintext.h:
+ * central AIM, which trusts its curator and is the reference in tests) and a study's servers
  * (parties/analyst/remote.h).
  */
 #pragma once

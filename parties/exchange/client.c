@@ -1,6 +1,7 @@
 #include "parties/exchange/client.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/exchange/dials.h"
@@ -250,7 +251,7 @@ static enum err ask_all(struct client *c, const struct bytes *request, struct al
 static enum err compare(const struct client *c, const struct reply reply[])
 {
     uint8_t digest[REQUEST_DIGEST_SIZE];
-    request_digest(reply[0].payload, reply[0].size, digest);
+    hash_bytes(reply[0].payload, reply[0].size, digest);
     for (unsigned i = 1; i < c->study->servers; i++)
         if (reply[i].size != sizeof digest || memcmp(reply[i].payload, digest, sizeof digest) != 0)
             return log_fail(

@@ -2,9 +2,6 @@
 
 #include "base/version.h"
 
-#include <openssl/sha.h>
-#include <sodium.h>
-
 enum err request_write(const struct request *r, struct bytes *out)
 {
     const bool round = r->kind == REQUEST_ROUND;
@@ -77,11 +74,4 @@ void request_clear(struct request *r)
 size_t request_longest(const struct workload *w)
 {
     return ask_longest(w) + 4096;
-}
-
-void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE])
-{
-    /* libcrypto uses the processor's SHA instructions: a request may have tens of MB */
-    if (SHA256(p, n, digest) == NULL)
-        crypto_hash_sha256(digest, p, n);
 }

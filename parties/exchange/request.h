@@ -45,8 +45,6 @@ unsigned request_version(const void *p, size_t n);
 /* No valid request is longer. */
 size_t request_longest(const struct workload *w);
 
-void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE]);
-
 /* The same request may be sent again: a fresh random attempt tells them apart. */
 #define REQUEST_ATTEMPT_SIZE 16
 #define REQUEST_HEAD_SIZE (1 + REQUEST_ATTEMPT_SIZE + 8) /* kind, attempt, debits (u64) */

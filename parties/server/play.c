@@ -1,6 +1,7 @@
 #include "parties/server/play.h"
 
 #include "base/date.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "parties/server/collect.h"
 #include "parties/server/round.h"
@@ -152,7 +153,7 @@ static enum err agree(struct play_round *r, enum err verdict, enum round_intent 
                                   .selected = r->selected};
     uint8_t topic[ENGINE_TOPIC];
     if (r->standing == STANDING_OPENED)
-        request_digest(r->values.data, r->values.size, own.values);
+        hash_bytes(r->values.data, r->values.size, own.values);
     memcpy(own.request, r->round.request, sizeof own.request);
     memcpy(own.uploads, r->round.uploads, sizeof own.uploads);
     memcpy(own.roster, r->p->study->roster, sizeof own.roster);

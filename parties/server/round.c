@@ -45,7 +45,7 @@ void round_digest_stake(const struct stake_place *stake, uint8_t digest[32])
     uint8_t *to = put(bytes, stake->of, sizeof stake->of);
     for (unsigned k = 0; k < STAKE_KINDS; k++)
         to = integer_put(integer_put(to, stake->from[k], 8), stake->count[k], 8);
-    request_digest(bytes, sizeof bytes, digest);
+    hash_bytes(bytes, sizeof bytes, digest);
 }
 
 void round_topic_of(const struct net *net, const char *label, const void *alike, size_t n,
@@ -258,7 +258,7 @@ static enum err hear_agree(void *self)
         take_statement(t->came[p], &other[p]);
         t->agreement.audit[p] = other[p].audit;
         memcpy(t->fresh[server], other[p].fresh, sizeof other[p].fresh);
-        request_digest(t->came[p], ROUND_AGREE_SIZE, t->said[p]);
+        hash_bytes(t->came[p], ROUND_AGREE_SIZE, t->said[p]);
         e = compare(server, &t->own, &other[p], t->verdict == ERR_OK ? t->log : NULL);
     }
     TRY(t->verdict);
@@ -287,7 +287,7 @@ void round_agree(struct round_talk *t, const struct round_statement *own)
     t->verdict = (enum err)own->verdict;
     t->agreement = (struct round_agreement){0};
     secret_random(fresh, sizeof t->fresh[0]);
-    request_digest(fresh, sizeof t->fresh[0], t->own.fresh);
+    hash_bytes(fresh, sizeof t->fresh[0], t->own.fresh);
     for (unsigned p = 0; p + 1 < net_servers(t->net); p++)
         put_statement(&t->own, t->sent[p]);
     ride(t, ROUND_AGREE_SIZE, hear_agree);
@@ -306,7 +306,7 @@ static enum err check_confirmation(struct round_talk *t, enum net_peer p, const 
             "server %u told server %u something else about this round than server %u, or server %u "
             "repeats it wrongly: one of the two departs from the protocol; nothing was opened",
             net_neighbour(t->net, other), server, i, server);
-    request_digest(fresh, sizeof t->fresh[0], digest);
+    hash_bytes(fresh, sizeof t->fresh[0], digest);
     if (memcmp(digest, t->fresh[server], sizeof digest) == 0) {
         memcpy(t->fresh[server], fresh, sizeof digest);
         return ERR_OK;
@@ -362,7 +362,7 @@ enum err round_values(struct net *net, const struct round_agreement *agreement,
         r.receive_size[NET_PREV] = values->size;
     }
     TRY(net_exchange(net, &r));
-    request_digest(values->data, values->size, digest);
+    hash_bytes(values->data, values->size, digest);
     if (memcmp(digest, agreement->values, sizeof digest) == 0)
         return ERR_OK;
     return log_fail(log, ERR_CHEAT,

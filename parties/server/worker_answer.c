@@ -1,4 +1,5 @@
 /* Answers to analysts, at every server alike. */
+#include "base/hash.h"
 #include "parties/exchange/message.h"
 #include "parties/server/collect.h"
 #include "parties/server/worker_private.h"
@@ -21,7 +22,7 @@ static enum err write_answer(struct worker *w, const struct worker_ask *ask, con
     if (w->site->index == 0 || w->net == NULL) { /* CLOSE: each server's own counters */
         bytes_put(out, result, n);
     } else {
-        request_digest(result, n, digest);
+        hash_bytes(result, n, digest);
         bytes_put(out, digest, sizeof digest);
     }
     return bytes_ok(out);

@@ -1,6 +1,7 @@
 /* Reads analysts' requests, and admits them to a session, at every server alike. */
 #include "base/clock.h"
 #include "base/date.h"
+#include "base/hash.h"
 #include "parties/server/worker_private.h"
 
 #include <string.h>
@@ -76,7 +77,7 @@ static void take(struct worker *w, const struct gate_client *from, const struct 
     enum err e;
     reader_copy(&in, ask.attempt, sizeof ask.attempt);
     ask.seen = reader_u64(&in);
-    request_digest(in.p, in.left, ask.digest);
+    hash_bytes(in.p, in.left, ask.digest);
     w->words[0] = '\0';
     e = read(w, &r, in.p, in.left);
     ask.request = r;

@@ -1,5 +1,6 @@
 #include "parties/settings/ahead_talk.h"
 
+#include "base/hash.h"
 #include "parties/exchange/request.h"
 
 #include <sodium.h>
@@ -47,7 +48,7 @@ void ahead_talk(struct ahead_talk *t, struct net *net, const struct ahead_blocks
 
 void ahead_digest(const struct ahead_talk *t, uint8_t digest[32])
 {
-    request_digest(t->common.name, sizeof t->common.name, digest);
+    hash_bytes(t->common.name, sizeof t->common.name, digest);
 }
 
 void ahead_show(struct site *site)

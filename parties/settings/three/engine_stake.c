@@ -1,5 +1,6 @@
 #include "parties/settings/three/engine_private.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/exchange/request.h"
@@ -127,7 +128,7 @@ static enum err digest_step(const struct engine_step *s, uint8_t digest[REQUEST_
         bytes_put_u64(&b, select->penalty[k]);
     }
     TRY(bytes_ok(&b));
-    request_digest(b.data, b.size, digest);
+    hash_bytes(b.data, b.size, digest);
     return ERR_OK;
 }
 

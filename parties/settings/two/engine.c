@@ -1,5 +1,6 @@
 #include "parties/settings/two/engine.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "mpc/party/party.h"
 #include "parties/exchange/price.h"
@@ -266,7 +267,7 @@ static enum err digests(void *self, const struct engine_step *s, const void *sta
         bytes_put_u64(&b, s->price.penalty[k]);
     }
     TRY(bytes_ok(&b));
-    request_digest(b.data, b.size, own);
+    hash_bytes(b.data, b.size, own);
     return ERR_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "aim/budget/forms.h"
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "harness/process.h"
 #include "parties/analyst/central.h"
@@ -240,7 +241,7 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
     pthread_mutex_lock(&c->lock);
     s = &c->step[c->at[i] < c->steps ? c->at[i] : c->steps - 1];
     c->at[i]++;
-    request_digest(s->payload.data, s->payload.size, digest);
+    hash_bytes(s->payload.data, s->payload.size, digest);
     if (s->status != ERR_OK)
         e = reply_write(message->data[0], s->status, s->text, NULL, 0, out);
     else if (i == 0 || s->same)

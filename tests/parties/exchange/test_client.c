@@ -5,6 +5,7 @@
  */
 #include "harness/cmocka.h"
 
+#include "base/hash.h"
 #include "harness/process.h"
 #include "parties/exchange/client.h"
 #include "tests/support/gates.h"
@@ -34,7 +35,7 @@ static enum err write_answer(struct client_house *h, unsigned i, uint8_t kind, s
     uint8_t digest[REQUEST_DIGEST_SIZE];
     if (refuses != STUDY_SERVERS_MOST && (refuses + 1) % STUDY_SERVERS_MOST == i)
         return ERR_OK; /* it has nothing to say */
-    request_digest(opened, sizeof opened, digest);
+    hash_bytes(opened, sizeof opened, digest);
     digest[7] ^= atomic_load(&h->liar) == i;
     if (refuses == i)
         return reply_write(kind, (enum err)atomic_load(&h->refusal), "not today", NULL, 0, out);

@@ -2,6 +2,7 @@
  * parties/server/: what two servers say to each other around a round, where three have a third to
  * ask: statements, values, lists of uploads, ledgers.
  */
+#include "base/hash.h"
 #include "harness/cmocka.h"
 #include "harness/netio.h"
 #include "harness/session.h"
@@ -110,7 +111,7 @@ static void stand(struct table_for_two *t, enum store_standing zero, enum store_
         own->selected = standing >= STANDING_INDEX ? 77 : 0;
         if (standing == STANDING_OPENED) {
             memcpy(t->at[i].values, "abcd", 4);
-            request_digest(t->at[i].values, 4, own->values);
+            hash_bytes(t->at[i].values, 4, own->values);
         }
     }
 }

@@ -1,4 +1,5 @@
 /* parties/store: the ledger, rounds and their noise, and how three servers agree on them. */
+#include "base/hash.h"
 #include "harness/cmocka.h"
 #include "harness/study.h"
 #include "harness/three.h"
@@ -853,14 +854,14 @@ static enum err play_tricks(struct party *p, enum trick trick)
     const uint8_t fresh[32] = {1};
     for (unsigned k = 0; k < 2; k++) {
         own[k][4] = trick == TWO_TONGUES && k == 1; /* late rows */
-        request_digest(fresh, sizeof fresh, own[k] + 5 + 8 + 32);
+        hash_bytes(fresh, sizeof fresh, own[k] + 5 + 8 + 32);
     }
     TRY(swap(p->net, (const void *[]){own[0], own[1]}, sizeof own[0],
              (void *[]){other[0], other[1]}));
     for (unsigned k = 0; k < 2; k++) {
         memcpy(show[k].fresh, fresh, sizeof fresh);
         show[k].fresh[9] ^= trick == OTHER_BYTES;
-        request_digest(other[1 - k], sizeof other[0], show[k].said);
+        hash_bytes(other[1 - k], sizeof other[0], show[k].said);
         show[k].said[31] ^= trick == FALSE_ECHO;
     }
     return swap(p->net, (const void *[]){&show[0], &show[1]}, sizeof show[0],
@@ -944,11 +945,11 @@ static enum err hand_over(struct party *p, void *shared)
     struct round_agreement agreement = {.course = ROUND_GIVE, .lacks = h->lacks};
     struct bytes values CLEAN(bytes_clear) = {0};
     bytes_put_u64(&values, 4711);
-    request_digest(values.data, values.size, agreement.values);
+    hash_bytes(values.data, values.size, agreement.values);
     if (i == h->lacks || (h->wrong && i == (h->lacks + 2) % 3))
         values.data[0] ^= 1;
     if (h->wrong && i == (h->lacks + 2) % 3)
-        request_digest(values.data, values.size, agreement.values); /* and does not care */
+        hash_bytes(values.data, values.size, agreement.values); /* and does not care */
     h->result[i] = round_values(p->net, &agreement, &values, &log);
     memcpy(&h->got[i], values.data, sizeof h->got[i]);
     return ERR_OK;
