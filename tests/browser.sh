@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The report of a demo in headless Chromium: no width makes it scroll sideways, and on
 # paper it says what it says on a screen. Likewise the status page of one of its servers, which must
-# say what /metrics says. Writes TAP; keeps its pictures in build/browser.
+# say what /metrics says. Then the pages of trefoil explore and page, in Chromium and in Firefox. Writes
+# TAP; keeps its pictures in build/browser.
 #
 #   tests/browser.sh build/gcc/trefoil
 set -u
@@ -79,17 +80,23 @@ done
 if ! command -v node >/dev/null; then
     skip "the explorer" "node is absent"
 elif "$trefoil" explore "$out/demo/result" --out "$out/explore.html" --title 'Six <b>hospitals' >"$out/explore.log" 2>&1; then
-    node tests/explore.mjs page "$out/explore.html" "$PWD/$out" >"$out/explore.txt" 2>&1
-    while read -r status words; do
-        [ "$status" = ok ]
-        result $? "${words#- }"
-    done < <(sed 's/^not ok/bad/' "$out/explore.txt")
-    [ "$(grep -c '^ok' "$out/explore.txt")" -eq 9 ]
-    result $? "explorer: all of it was played"
+    for BROWSER in chromium firefox; do
+        [ $BROWSER = chromium ] || have firefox-esr firefox-esr ||
+            { skip "the explorer in firefox" "firefox-esr is absent and cannot be installed"; continue; }
+        mkdir "$out/$BROWSER"
+        BROWSER=$BROWSER TREFOIL=$trefoil node tests/explore.mjs page "$out/explore.html" "$PWD/$out/$BROWSER" \
+            "$out/demo/result" >"$out/explore.txt" 2>&1
+        while read -r status words; do
+            [ "$status" = ok ]
+            result $? "${words#- }"
+        done < <(sed 's/^not ok/bad/' "$out/explore.txt")
+        [ "$(grep -c '^ok' "$out/explore.txt")" -eq 11 ]
+        result $? "explorer in $BROWSER: all of it was played"
+    done
 else
     skip "the explorer" "tools/small.sh was not run before make"
 fi
-PICTURES=$PWD/$out TREFOIL=$trefoil tests/scripts/page.test.sh >"$out/page.txt" 2>&1
+PICTURES=$PWD/$out TREFOIL=$trefoil bash tests/scripts/page.test.sh >"$out/page.txt" 2>&1
 while read -r status words; do
     [[ $status = ok ]]
     result $? "${words#*- }"

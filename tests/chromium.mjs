@@ -1,8 +1,8 @@
-// A browser for tests of pages: what a person does, by clicks and keys, over a pipe.
+// A browser for tests of pages: what a person does, by clicks and keys, over a pipe. tests/firefox.mjs has the same.
 import fs from 'node:fs';
 import {spawn} from 'node:child_process';
 
-export async function browser(profile) {
+export async function browser(profile, downloads) {
   const p = spawn('chromium', ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--hide-scrollbars',
     '--remote-debugging-pipe', '--user-data-dir=' + profile, 'about:blank'], {stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']});
   const waiting = new Map();
@@ -21,6 +21,7 @@ export async function browser(profile) {
   const {targetInfos} = await send('Target.getTargets');
   const {sessionId} = await send('Target.attachToTarget', {targetId: targetInfos.find(t => t.type === 'page').targetId, flatten: true});
   const at = (method, params) => send(method, params, sessionId);
+  await send('Browser.setDownloadBehavior', {behavior: 'allow', downloadPath: downloads});
   const run = async expression => {
     const r = await at('Runtime.evaluate', {expression, awaitPromise: true, returnByValue: true});
     if (r.exceptionDetails)
@@ -35,13 +36,28 @@ export async function browser(profile) {
     }
     return false;
   };
+  const choose = async (id, file) => {
+    const {root} = await at('DOM.getDocument', {});
+    const {nodeId} = await at('DOM.querySelector', {nodeId: root.nodeId, selector: '#' + id});
+    await at('DOM.setFileInputFiles', {nodeId, files: [file]});
+  };
+  const press = async (key, code) => {
+    for (const type of ['rawKeyDown', 'keyUp'])
+      await at('Input.dispatchKeyEvent', {type, key, code: key, windowsVirtualKeyCode: code});
+  };
   const picture = async (file, width, height) => {
     await at('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: 1, mobile: false});
     const shot = await at('Page.captureScreenshot', {format: 'png'});
     fs.writeFileSync(file, Buffer.from(shot.data, 'base64'));
   };
-  // The processes of a kind: what each has used of processors, in seconds, and its most memory, in MB.
-  const processes = async kind => (await send('SystemInfo.getProcessInfo')).processInfo.filter(one => one.type === kind).map(one => ({
-    seconds: one.cpuTime, most: Number((fs.readFileSync(`/proc/${one.id}/status`, 'utf8').match(/VmHWM:\s*(\d+)/) || [0, 0])[1]) / 1024}));
-  return {at, run, until, picture, processes, end: () => p.kill()};
+  // What a screen reader would have to call "button" or "edit".
+  const nameless = async () => (await at('Accessibility.getFullAXTree', {})).nodes
+    .filter(n => !n.ignored && ['button', 'textbox', 'combobox', 'checkbox', 'link', 'DisclosureTriangle'].includes(n.role?.value) &&
+      !(n.name?.value || '').trim()).map(n => n.role.value);
+  // The page's process: what it has used of processors, in seconds, and its most memory, in MB.
+  const taken = async () => (await send('SystemInfo.getProcessInfo')).processInfo.filter(one => one.type === 'renderer').map(one => ({
+    seconds: one.cpuTime, most: Number((fs.readFileSync(`/proc/${one.id}/status`, 'utf8').match(/VmHWM:\s*(\d+)/) || [0, 0])[1]) / 1024}))
+    .sort((x, y) => y.most - x.most)[0];
+  return {run, until, choose, picture, nameless, taken, tab: () => press('Tab', 9), phone: 360,
+    go: url => at('Page.navigate', {url}), end: () => p.kill()};
 }

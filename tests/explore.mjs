@@ -1,11 +1,14 @@
 // The explorer's page, and its module. For tests/scripts/explore.test.sh and tests/browser.sh.
 //
 //   node tests/explore.mjs module PAGE ARGUMENT..     runs trefoil's command in the page's own worker, in this process
-//   node tests/explore.mjs page PAGE PICTURES         plays a reader in Chromium; prints TAP without a plan
+//   node tests/explore.mjs page PAGE PICTURES RESULT  plays a reader in a browser; prints TAP without a plan
+//   BROWSER=firefox        in that, and not in Chromium; TREFOIL is the program whose answers are compared
 import fs from 'node:fs';
 import vm from 'node:vm';
 import {webcrypto} from 'node:crypto';
-import {browser} from './chromium.mjs';
+import {execFileSync} from 'node:child_process';
+
+const {browser} = await import(`./${process.env.BROWSER || 'chromium'}.mjs`);
 
 const [what, page, ...rest] = process.argv.slice(2);
 const html = fs.readFileSync(page, 'utf8');
@@ -28,14 +31,24 @@ async function inModule(args) {
   process.exitCode = r.code;
 }
 
-async function inBrowser(pictures) {
-  const b = await browser(pictures + '/explore-profile');
+// What the page has to show of the program's answer, by the page's own words for numbers.
+function expected(result, question) {
+  const words = vm.runInNewContext(html.match(/^const show = [^]*?;$/m)[0] + ' show');
+  const [answer] = JSON.parse(execFileSync(process.env.TREFOIL, ['query', result, '--json', question]));
+  return answer.lines.map(l => [...Object.values(l.group).map(v => v ?? 'missing'),
+    ...l.answers.flatMap(a => [words(a.answer), `${words(a.low)} to ${words(a.high)}`])].join('|')).join('\n');
+}
+
+async function inBrowser(pictures, result) {
+  const downloads = pictures + '/explore-downloads';
+  fs.mkdirSync(downloads, {recursive: true});
+  const b = await browser(pictures + '/explore-profile', downloads);
   let bad = false;
   const is = (right, words) => {
-    console.log(`${right ? 'ok' : 'not ok'} - explorer: ${words}`);
+    console.log(`${right ? 'ok' : 'not ok'} - explorer in ${process.env.BROWSER || 'chromium'}: ${words}`);
     bad = bad || !right;
   };
-  await b.at('Page.navigate', {url: 'file://' + fs.realpathSync(page)});
+  await b.go('file://' + fs.realpathSync(page));
   is(await b.until("document.body.dataset.ready === 'yes' && document.querySelector('#chart svg rect') !== null"), 'a chart is drawn');
   is(await b.run("document.querySelector('#chart svg').getAttribute('aria-label').startsWith('Rows by')"), 'it says what it shows');
   await b.picture(pictures + '/explore-1.png', 1200, 900);
@@ -46,19 +59,30 @@ async function inBrowser(pictures) {
   await b.run("document.querySelector('#filters input').click()");
   is(await b.until("document.querySelector('#busy').textContent === '' && document.querySelector('#asked').textContent.includes(' WHERE ')"),
     'a filter');
-  await b.run("document.querySelector('#sql').value = 'SELECT AVG(nobody) FROM t'; document.querySelector('#ask button').click()");
+  await b.run("document.querySelector('#sql').value = 'SELECT AVG(nobody) FROM t', document.querySelector('#ask button').click()");
   is(await b.until("(document.querySelector('#answers pre') || {textContent: ''}).textContent.includes('there is no column')"),
     'a wrong question is answered in words');
   await b.run("document.querySelector('#draw button').click()");
   is(await b.until("document.querySelector('#made a') !== null"), 'rows are drawn');
-  const rows = await b.run("fetch === undefined ? '' : document.querySelector('#made a').download");
-  is(rows === 'synthetic.csv', 'and can be saved');
+  await b.run("document.querySelector('#made a').click()");
+  const saved = downloads + '/synthetic.csv', ours = pictures + '/synthetic.csv';
+  for (let i = 0; i < 200 && !(fs.existsSync(saved) && fs.statSync(saved).size > 0); i++)
+    await new Promise(r => setTimeout(r, 50));
+  execFileSync(process.env.TREFOIL, ['synth', result + '/model', '--rows', '1000', '--seed', '1', '--out', ours]);
+  is(fs.readFileSync(saved).equals(fs.readFileSync(ours)), 'and saved: they are those of trefoil synth, byte for byte');
+  const column = JSON.parse(fs.readFileSync(result + '/measurements.json')).attributes.find(c => c.labels).name;
+  const question = `SELECT COUNT(*) FROM t GROUP BY "${column}"`;
+  await b.run(`document.querySelector('#sql').value = ${JSON.stringify(question)}, document.querySelector('#ask button').click()`);
+  await b.until("document.querySelector('#answers tbody') !== null");
+  is(await b.run("[...document.querySelectorAll('#answers tbody tr')].map(r => [...r.cells].map(c => c.textContent).join('|')).join('\\n')") ===
+    expected(result, question), 'a question has the answer of trefoil query');
   is(await b.run("fetch('data:text/plain,x').then(() => false, () => true)"), 'the page can fetch nothing');
   await b.picture(pictures + '/explore-2.png', 1200, 1500);
-  await b.picture(pictures + '/explore-phone.png', 360, 1600);
-  is(await b.run('document.documentElement.scrollWidth <= 360'), 'a phone shows it without scrolling sideways');
+  is((await b.nameless()).length === 0, 'a screen reader has a name for all that can be used: ' + await b.nameless());
+  await b.picture(pictures + '/explore-phone.png', b.phone, 1600);
+  is(await b.run('document.documentElement.scrollWidth') <= b.phone, 'a phone shows it without scrolling sideways');
   b.end();
   process.exitCode = bad ? 1 : 0;
 }
 
-await (what === 'module' ? inModule(rest) : inBrowser(rest[0]));
+await (what === 'module' ? inModule(rest) : inBrowser(...rest));

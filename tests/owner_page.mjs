@@ -1,15 +1,17 @@
 // The owner's page (trefoil page), for tests/scripts/page.test.sh. Prints TAP without a plan.
 //
 //   node tests/owner_page.mjs module PAGE KEY TABLE     makes a parcel in the page's own worker, in this process
-//   node tests/owner_page.mjs page PAGE FOLDER PICTURES   plays an owner in Chromium, with FOLDER/owner.key and tables there
+//   node tests/owner_page.mjs page PAGE FOLDER PICTURES   plays an owner in a browser, with FOLDER/owner.key and tables there
 //   node tests/owner_page.mjs invited PAGE FOLDER PICTURES   two people who open one link, FOLDER/link
-//   node tests/owner_page.mjs long PAGE FOLDER     a long table; prints what it takes
+//   node tests/owner_page.mjs long PAGE FOLDER     a long table, in Chromium; prints what it takes
 //   node tests/owner_page.mjs lies PAGE FOLDER PORT   a relay at PORT that is closed, and then lies
+//   BROWSER=firefox        in that, and not in Chromium
 import fs from 'node:fs';
 import http from 'node:http';
 import vm from 'node:vm';
 import {webcrypto} from 'node:crypto';
-import {browser} from './chromium.mjs';
+
+const {browser} = await import(`./${process.env.BROWSER || 'chromium'}.mjs`);
 
 const [what, page, ...rest] = process.argv.slice(2);
 const html = fs.readFileSync(page, 'utf8');
@@ -46,29 +48,26 @@ async function inModule(key, table) {
 
 // A person at the page.
 async function person(folder) {
-  const b = await browser(folder + '/profile');
   const downloads = folder + '/downloads';
+  fs.mkdirSync(downloads, {recursive: true});
+  const b = await browser(folder + '/profile', downloads);
   let bad = false;
   const is = (right, words) => {
     console.log(`${right ? 'ok' : 'not ok'} - the owner's page: ${words}`);
     bad = bad || !right;
   };
   const says = (id, words) => b.until(`document.querySelector('#${id}').textContent.includes(${JSON.stringify(words)})`);
-  const choose = async (id, file) => {
-    const {root} = await b.at('DOM.getDocument', {});
-    const {nodeId} = await b.at('DOM.querySelector', {nodeId: root.nodeId, selector: '#' + id});
-    await b.at('DOM.setFileInputFiles', {nodeId, files: [file]});
-  };
   const click = id => b.run(`document.querySelector('#${id}').click()`);
   const saved = async name => {
-    for (let i = 0; i < 200 && !fs.existsSync(`${downloads}/${name}`); i++)
+    const whole = () => fs.existsSync(`${downloads}/${name}`) && fs.statSync(`${downloads}/${name}`).size > 0;
+    for (let i = 0; i < 200 && !whole(); i++)
       await new Promise(r => setTimeout(r, 50));
-    return fs.existsSync(`${downloads}/${name}`);
+    return whole();
   };
   // A person's other windows have nothing of this one.
   const open = async (after = '') => {
-    await b.at('Page.navigate', {url: 'about:blank'});
-    await b.at('Page.navigate', {url: 'file://' + fs.realpathSync(page) + after});
+    await b.go('about:blank');
+    await b.go('file://' + fs.realpathSync(page) + after);
     return b.until("document.body.dataset.ready === 'yes'");
   };
   // Nothing that people wrote became markup, let alone ran.
@@ -76,11 +75,11 @@ async function person(folder) {
   // The dialogs between a table and Send.
   const prepare = async table => {
     fs.rmSync(downloads + '/owner.json', {force: true});
-    await choose('table', table);
+    await b.choose('table', table);
     await b.until("!document.querySelector('#save').disabled");
     await click('save');
     await saved('owner.json');
-    await choose('proof', downloads + '/owner.json');
+    await b.choose('proof', downloads + '/owner.json');
     return b.until("!document.querySelector('#send').disabled");
   };
   const end = async () => {
@@ -89,10 +88,7 @@ async function person(folder) {
     b.end();
     process.exitCode = bad ? 1 : 0;
   };
-  fs.mkdirSync(downloads, {recursive: true});
-  await b.at('Browser.setDownloadBehavior', {behavior: 'allow', downloadPath: downloads}).catch(() => {});
-  await b.at('Page.setDownloadBehavior', {behavior: 'allow', downloadPath: downloads}).catch(() => {});
-  return {b, is, says, choose, click, saved, open, unbroken, prepare, end, downloads};
+  return {b, is, says, choose: b.choose, click, saved, open, unbroken, prepare, end, downloads};
 }
 
 async function inBrowser(folder, pictures) {
@@ -114,7 +110,6 @@ async function inBrowser(folder, pictures) {
   await b.picture(pictures + '/page-2.png', 900, 1300);
   await b.run("document.querySelectorAll('#doubts input').forEach(e => e.click())");
   is(await says('state', 'fits the study') && await b.until("!document.querySelector('#save').disabled"), 'then the table fits');
-  await b.run("document.querySelector('#save').disabled = true"); // until the next table is read
 
   await choose('table', folder + '/byte.csv');
   is(await says('doubts', 'windows-1252') && await says('first', 'Sÿ') && await waits(),
@@ -142,23 +137,33 @@ async function inBrowser(folder, pictures) {
   fs.rmSync(downloads + '/owner.json', {force: true});
   await click('receipts');
   is(await saved('owner.json'), 'which are saved with the owner file');
-  await b.picture(pictures + '/page-phone.png', 360, 2200);
-  is(await b.run('document.documentElement.scrollWidth <= 360'), 'a phone shows it without scrolling sideways');
+  await b.picture(pictures + '/page-phone.png', b.phone, 2200);
+  is(await b.run('document.documentElement.scrollWidth') <= b.phone, 'a phone shows it without scrolling sideways');
   is(await b.run("[...document.querySelectorAll('input, select, textarea')].every(e => e.type === 'checkbox' || e.labels.length > 0)"), 'all fields have names');
-  is((await names(b)).length === 0, 'a screen reader has a name for all that can be used: ' + await names(b));
+  is((await b.nameless()).length === 0, 'a screen reader has a name for all that can be used: ' + await b.nameless());
   is(await walk(b), 'the keyboard reaches all that can be used, in the order of the page');
-  is(await b.run("fetch('http://127.0.0.1:1/').then(() => 'fetched', e => 'refused')") === 'refused', 'it reaches nothing but the relay');
-  is(await b.run("(() => { const e = document.createElement('script'); e.textContent = 'document.body.dataset.broken = 1'; document.body.append(e); return document.body.dataset.broken; })()") === undefined,
+  is(await reachesOnly(b), 'it reaches nothing but the relay');
+  is(await b.run(`new Promise(done => {
+      const e = document.createElement('p');
+      e.innerHTML = '<img src=x onerror="document.body.dataset.broken = 1">';
+      e.firstChild.addEventListener('error', () => done((e.remove(), document.body.dataset.broken ?? 'no')));
+      document.body.append(e);
+    })`) === 'no',
     'and no script but its own runs');
   is(await says('said', '<img src=x>') && await says('first', '<img src=x>') && await unbroken(), 'names and labels of the study and of the table are text');
   await end();
 }
 
-// What a screen reader would have to call "button" or "edit".
-async function names(b) {
-  const {nodes} = await b.at('Accessibility.getFullAXTree', {});
-  const used = ['button', 'textbox', 'combobox', 'checkbox', 'link', 'DisclosureTriangle'];
-  return nodes.filter(n => !n.ignored && used.includes(n.role?.value) && !(n.name?.value || '').trim()).map(n => n.role.value);
+// Somebody who would answer any page hears nothing of this one.
+async function reachesOnly(b) {
+  let asked = 0;
+  const other = http.createServer((request, response) => (asked++, response.writeHead(200, {'Access-Control-Allow-Origin': '*'}).end('x')));
+  await new Promise(done => other.listen(0, '127.0.0.1', done));
+  const to = `http://127.0.0.1:${other.address().port}/`;
+  const said = await b.run(`Promise.all([fetch('${to}').then(() => 'fetched', () => 'refused'),
+    new Promise(done => Object.assign(new Image(), {onload: () => done('shown'), onerror: () => done('refused'), src: '${to}'}))])`);
+  other.close();
+  return said.join() === 'refused,refused' && asked === 0;
 }
 
 // Tab, from the page's beginning.
@@ -168,8 +173,7 @@ async function walk(b) {
     .filter(e => !e.disabled && e.checkVisibility()).map((e, i) => (e.dataset.turn = i))`);
   const found = [];
   for (let i = 0; i < wanted.length + 12 && found.length < wanted.length; i++) {
-    for (const type of ['rawKeyDown', 'keyUp'])
-      await b.at('Input.dispatchKeyEvent', {type, key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9});
+    await b.tab();
     const turn = await b.run("document.activeElement.dataset.turn === undefined ? -1 : Number(document.activeElement.dataset.turn)");
     if (turn >= 0 && turn !== found.at(-1)) // what scrolls has a stop, too
       found.push(turn);
@@ -203,14 +207,29 @@ async function invited(folder, pictures) {
 async function long(folder) {
   const {b, is, says, choose, click, open, prepare, end} = await person(folder);
   await open();
+  // No owner file, and a wrong token, while a table is read with a key: what that leaves is not theirs.
+  fs.writeFileSync(folder + '/none.json', '{}');
   await choose('key', folder + '/owner.key');
   await says('who', 'holder of this key');
+  await choose('table', folder + '/long.csv');
+  await b.until("document.querySelector('#state').textContent.startsWith('Reading')");
+  await choose('key', folder + '/none.json');
+  await says('who', 'neither an owner file nor a key');
+  const token = word => b.run(`Object.assign(document.querySelector('#token'), {value: '${word}'}).dispatchEvent(new Event('change'))`);
+  await token('x');
+  await b.until("document.querySelector('#admits').textContent !== ''"); // after the table: one follows the other
+  await token('');
+  await choose('table', folder + '/table.csv');
+  is(await says('state', 'Choose your owner file or key first'), 'a key that was taken out is not used');
+  await choose('key', folder + '/owner.key');
+  await says('who', 'holder of this key');
+  await b.until("!document.querySelector('#save').disabled");
   const begun = Date.now();
   is(await prepare(folder + '/long.csv'), 'a long table is taken');
   const read = Date.now();
   await click('send');
   is(await b.until("document.body.dataset.sent === 'yes'", 2400), 'and sent');
-  const used = (await b.processes('renderer')).sort((x, y) => y.most - x.most)[0];
+  const used = await b.taken();
   console.log(`# ${(read - begun) / 1000} s to read it, ask and save, ${(Date.now() - read) / 1000} s from Send to receipts; ` +
     `the tab took ${used.seconds.toFixed(1)} s of a processor, and ${used.most.toFixed(0)} MB at most`);
   is(used.most < 300, 'the tab stays below 300 MB');

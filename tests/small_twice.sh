@@ -6,6 +6,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/scripts/support.sh
+export CCACHE_DISABLE=1 # the second build is one
 
 mkdir "$folder/tree"
 tar -c --exclude=./build --exclude=./.git . | tar -x -C "$folder/tree"

@@ -17,13 +17,14 @@ function named(all) {
   }
   return found;
 }
-let raw = null, parcel = null, asked = 0;
+let raw = null, parcel = null, asked = 0, whose = 0;
 
 // --- what trefoil says
 
+// What it leaves is kept, unless another key or token was chosen meanwhile.
 async function trefoil(...args) {
-  const r = await call({args, files, want: '*'});
-  if (r.code === 0)
+  const begun = whose, r = await call({args, files, want: '*'});
+  if (r.code === 0 && begun === whose)
     files = r.files;
   return r;
 }
@@ -68,8 +69,17 @@ function readOwnerFile(content) {
   return Object.fromEntries(Object.entries(o.files).map(([name, b]) => [name, Uint8Array.from(atob(b), c => c.charCodeAt(0))]));
 }
 
+// What is sealed is of an earlier choice, and so is what is on its way to be.
+function chooses() {
+  asked++;
+  parcel = null;
+  ready();
+}
+
 async function takeKey() {
+  chooses();
   const content = await chosen($('key')), found = content && readOwnerFile(content);
+  whose++;
   files = {...found};
   for (const name of NONE)
     delete files[name];
@@ -100,6 +110,8 @@ const asOwner = () => ['--key', '/owner.key', ...(files['owner.token'] ? ['--tok
 
 // Whom an issuer admits needs no key before: it is made here, and saved in the owner file.
 async function takeToken() {
+  chooses();
+  whose++;
   delete files['owner.token'];
   noteToken();
   put('admits', '');
@@ -165,8 +177,8 @@ function cells(line, between) {
 const character = () => $('delimiter').value === 'tab' ? '\t' : $('delimiter').value;
 
 async function takeTable() {
+  chooses();
   raw = await chosen($('table'));
-  parcel = null;
   $('doubts').replaceChildren(); // what was right of another table says nothing of this one
   $('doubts').dataset.asks = '';
   if (!raw)

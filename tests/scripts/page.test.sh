@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The owner's page and its relay: the page follows from the study, its module makes the program's upload, and what it
-# seals reaches three servers. With PICTURES=DIR Chromium plays an owner, too (tests/browser.sh). Writes TAP.
+# seals reaches three servers. With PICTURES=DIR Chromium and Firefox play owners, too (tests/browser.sh). Writes TAP.
 set -u
 . tests/scripts/support.sh
 
@@ -25,7 +25,7 @@ printf 'age;sex;ward\n3;f;Nord\n1,234;m;Nord\n' >"$folder/thousands.csv"
 printf 'age,sex,ward\n3,f,Nord\n"1,234",m,Nord\n' >"$folder/points.csv"
 { iconv -f utf-8 -t windows-1252 "$folder/table.csv"; printf ',,\n,,\n'; } >"$folder/odd.csv"
 printf 'age;ward\n3;Nord\n' >"$folder/wrong.csv"
-for name in north east west a owner office registry; do
+for name in north east west a b long office registry; do
     "$trefoil" keygen "$folder/$name.key" --name $name >"$folder/$name.public" 2>/dev/null
 done
 key() { sed -n 's/.*key: *//p' "$folder/$1.public"; }
@@ -47,7 +47,8 @@ servers:
   - {name: west, endpoint: "tcp://127.0.0.1:$((port + 10))", key: $(key west)}
 owners:
   - {name: a, key: $(key a), max_rows: 1000}
-  - {name: owner, key: $(key owner), max_rows: 100000}
+  - {name: b, key: $(key b), max_rows: 1000}
+  - {name: long, key: $(key long), max_rows: 100000}
 open_owners: {issuer: $(key registry), max: 5, max_rows: 1000}
 min_owners: 1
 analysts:
@@ -178,26 +179,38 @@ play() { # how many steps, what, arguments..
     sed 's/^/# /' "$folder/played"
     [ "$(grep -c '^ok' "$folder/played")" -eq "$steps" ]
 }
-if [ -n "${PICTURES:-}" ]; then
-    mv "$folder/owner.key" "$folder/b.key"
-    cp "$folder/a.key" "$folder/owner.key"
-    play 27 page "$PICTURES"
-    result $? "an owner shares from Chromium"
-    "$trefoil" share "$folder/study.yaml" --key "$folder/a.key" --status >"$folder/said" 2>&1
-    grep -E '^  a ' "$folder/said" >"$folder/one" && ! grep -q 'nothing yet' "$folder/one"
+from() { # browser, owner: the page, with that key and with a link
+    export BROWSER=$1
+    mkdir -p "$PICTURES/$1"
+    rm -rf "$folder/profile" "$folder/downloads"
+    cp "$folder/$2.key" "$folder/owner.key"
+    play 27 page "$PICTURES/$1"
+    result $? "an owner shares from $1"
+    "$trefoil" share "$folder/study.yaml" --key "$folder/$2.key" --status >"$folder/said" 2>&1
+    grep -E "^  $2 " "$folder/said" >"$folder/one" && ! grep -q 'nothing yet' "$folder/one"
     result $? "and the servers hold it"
     node -e 'const fs = require("fs"), o = JSON.parse(fs.readFileSync(process.argv[1])).files;
         fs.writeFileSync(process.argv[2], Buffer.from(o[Object.keys(o).find(name => name.endsWith(".secret"))], "base64"), {mode: 0o600})' \
-        "$folder/downloads/owner.json" "$folder/a.browsers.secret"
-    "$trefoil" share "$folder/study.yaml" "$folder/table.csv" --key "$folder/a.key" --secret "$folder/a.browsers.secret" >"$folder/said" 2>&1
+        "$folder/downloads/owner.json" "$folder/$1.secret"
+    "$trefoil" share "$folder/study.yaml" "$folder/table.csv" --key "$folder/$2.key" --secret "$folder/$1.secret" >"$folder/said" 2>&1
     result $? "it is the upload that trefoil share makes: another would be refused"
-    "$trefoil" admit "$folder/study.yaml" --invite 1 --until 2999-12-31 --links "$folder/link" --key "$folder/registry.key" \
+    "$trefoil" admit "$folder/study.yaml" --invite 1 --until 2999-12-31 --links "$folder/link.$1" --key "$folder/registry.key" \
         --tokens "$folder/tokens" --page https://share.example/ >"$folder/said" 2>&1
-    play 13 invited "$PICTURES"
+    cp "$folder/link.$1" "$folder/link"
+    play 13 invited "$PICTURES/$1"
     result $? "a link lets one person share, and not a second"
-    mv "$folder/b.key" "$folder/owner.key"
+}
+if [ -n "${PICTURES:-}" ]; then
+    from chromium a
+    if have firefox-esr firefox-esr; then
+        from firefox b
+    else
+        skip "an owner shares from firefox" "firefox-esr is absent and cannot be installed"
+    fi
+    export BROWSER=chromium
+    cp "$folder/long.key" "$folder/owner.key"
     rows 100000 >"$folder/long.csv"
-    play 3 long
+    play 4 long
     result $? "100,000 rows of 14 columns go from a browser to receipts, within 300 MB"
     kill "${pids[3]}" && wait "${pids[3]}"
     play 9 lies "$relay"
