@@ -18,7 +18,7 @@ jobs=$(nproc)
 case $target in
 x86-64) cc=gcc host=x86_64-linux-gnu needs=gcc packages="gcc libc6-dev" ;;
 arm64) host=aarch64-linux-gnu cc=$host-gcc needs=$cc packages="gcc-$host libc6-dev-arm64-cross" ;;
-*) cc=${CLANG:-clang-14} host= needs="$cc wasm-ld-14" packages="clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32" ;;
+*) cc=${CLANG:-clang-14} host= needs="$cc wasm-ld-14" packages="clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32 (of Debian 12: docs/explore.md)" ;;
 esac
 for program in $needs apt-get; do
     command -v "$program" >/dev/null || { echo "tools/small.sh: $program is missing: apt-get install $packages" >&2; exit 1; }
