@@ -199,13 +199,13 @@ first-hour:
 # Leaves out what cannot be installed, and says so.
 # The modules of `trefoil explore` and `trefoil page`: build them before the program.
 small:
-	@$(DEPS) --nice clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32
+	@$(DEPS) --nice xz-utils clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32
 	@tools/small.sh reader
 	@tools/small.sh owner
 
 # Programs for owners and readers on whatever Linux, without libraries.
 static:
-	@$(DEPS) --nice gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+	@$(DEPS) --nice xz-utils gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 	@tools/small.sh x86-64
 	@tools/small.sh arm64
 

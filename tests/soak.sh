@@ -113,23 +113,28 @@ act() { # worker: until the folder has `stop`; a line for each thing done
     done >>"$work/acts$1"
 }
 
-sample() { # time, server, life, KiB resident, descriptors
-    local k
+sample() { # time, server, life, KiB resident, descriptors, runs so far
+    local k runs
+    runs=$(cat "$work"/acts? | grep -c '^run')
     for k in 0 1 2; do
-        printf '%s\t%s\t%s\t%s\t%s\n' "$SECONDS" "$k" "${server[$k]}" \
+        printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$SECONDS" "$k" "${server[$k]}" \
             "$(awk '/^VmRSS/ { print $2 }' "/proc/${server[$k]}/status" 2>/dev/null)" \
-            "$(find "/proc/${server[$k]}/fd" -mindepth 1 2>/dev/null | wc -l)"
+            "$(find "/proc/${server[$k]}/fd" -mindepth 1 2>/dev/null | wc -l)" "$runs"
     done >>"$work/samples.tsv"
 }
 
-# In each life of a server that lasted 60 s, after its first 20: the last third against the second.
+# In each life of a server, from the end of its first run on (a session takes memory, once) and after its first 20 s, if
+# 40 s are left: the later half against the earlier.
 flat() {
-    awk -F'\t' 'NF == 5 && $4 > 0 {
-            n[$3]++; t[$3, n[$3]] = $1; rss[$3, n[$3]] = $4; fd[$3, n[$3]] = $5; who[$3] = $2
+    awk -F'\t' 'NF == 6 && $4 > 0 {
+            if (!n[$3]++) runs[$3] = $6
+            if ($6 > runs[$3] && !($3 in warm)) warm[$3] = $1
+            t[$3, n[$3]] = $1; rss[$3, n[$3]] = $4; fd[$3, n[$3]] = $5; who[$3] = $2
         }
         END {
             for (p in n) {
-                from = t[p, 1] + 20; span = t[p, n[p]] - from
+                from = warm[p] > t[p, 1] + 20 ? warm[p] : t[p, 1] + 20
+                span = t[p, n[p]] - from
                 if (span < 40) continue
                 a = b = na = nb = fa = fb = 0
                 for (i = 1; i <= n[p]; i++) {

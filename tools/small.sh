@@ -21,8 +21,9 @@ x86-64) cc=gcc host=x86_64-linux-gnu needs=gcc packages="gcc libc6-dev" ;;
 arm64) host=aarch64-linux-gnu cc=$host-gcc needs=$cc packages="gcc-$host libc6-dev-arm64-cross" ;;
 *) cc=${CLANG:-clang-14} host= needs="$cc wasm-ld-14" packages="clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32" ;;
 esac
-for program in $needs apt-get; do
-    command -v "$program" >/dev/null || { echo "tools/small.sh: $program is missing: apt-get install $packages" >&2; exit 1; }
+for program in $needs apt-get xz; do
+    command -v "$program" >/dev/null ||
+        { echo "tools/small.sh: $program is missing: apt-get install $packages xz-utils (Debian 13 has no clang-14: docs/explore.md)" >&2; exit 1; }
 done
 [ -n "$host" ] || [ -d /usr/include/wasm32-wasi ] || { echo "tools/small.sh: apt-get install wasi-libc" >&2; exit 1; }
 
@@ -53,7 +54,7 @@ while read -r package tarball digest; do
     echo "$digest  $sources/$tarball" | sha256sum --check --quiet - ||
         { echo "tools/small.sh: $sources/$tarball is not the one that is asked for" >&2; exit 1; }
     [ -d "$out/$package" ] || { mkdir -p "$out/$package.new" && tar -xf "$sources/$tarball" -C "$out/$package.new" \
-        --strip-components 1 && mv "$out/$package.new" "$out/$package"; }
+        --strip-components 1 && mv "$out/$package.new" "$out/$package"; } || exit 1
 done <<<"$libraries"
 
 # --- what their configure scripts would write

@@ -7,8 +7,9 @@
 
 bool failures_say_more(enum err e, enum err than)
 {
+    const bool silent = e == ERR_PEER || e == ERR_TIMEOUT;
     return e == ERR_CHEAT || than == ERR_OK || than == ERR_PEER ||
-           (than == ERR_TIMEOUT && e != ERR_PEER);
+           (than == ERR_TIMEOUT && e != ERR_PEER) || (than == ERR_MISUSE && !silent);
 }
 
 /* Once a server has refused, others that are silent or time out add no information. */

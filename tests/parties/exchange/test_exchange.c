@@ -557,4 +557,8 @@ TEST(a_failed_check_says_most)
     }
     assert_true(failures_say_more(ERR_TIMEOUT, ERR_OK));
     assert_false(failures_say_more(ERR_PEER, ERR_TIMEOUT));
+    /* a session that ended at one server, whichever answers first */
+    assert_true(failures_say_more(ERR_MISMATCH, ERR_MISUSE));
+    assert_false(failures_say_more(ERR_MISUSE, ERR_MISMATCH));
+    assert_false(failures_say_more(ERR_TIMEOUT, ERR_MISUSE));
 }
