@@ -10,6 +10,7 @@
 struct cost {
     double cpu_s, seconds, bytes;
     double select_rounds, measure_rounds; /* of each kind, in the iterations alone */
+    double noise_rounds;
 };
 
 static double number(const json_t *of, const char *name, const char *key)
@@ -51,6 +52,7 @@ static enum err run(const char *as, bool proved, unsigned rounds, struct cost *c
         .bytes = bytes_sent(servers),
         .select_rounds = number(zero, "select", "rounds") / rounds,
         .measure_rounds = number(zero, "measure", "rounds") / (rounds + 1),
+        .noise_rounds = number(zero, "noise", "rounds"),
     };
     json_decref(f.stats);
     return ERR_OK;
@@ -98,6 +100,7 @@ bool abort_study_counts(json_t *out, size_t pairs, bool smoke)
     put(out, "bytes_ratio", s.cost[1].bytes / s.cost[0].bytes);
     put(out, "selection_rounds_extra", s.cost[1].select_rounds - s.cost[0].select_rounds);
     put(out, "measure_rounds_extra", s.cost[1].measure_rounds - s.cost[0].measure_rounds);
+    put(out, "noise_rounds_extra", s.cost[1].noise_rounds - s.cost[0].noise_rounds);
     return true;
 }
 

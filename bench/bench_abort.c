@@ -44,7 +44,9 @@ static enum err make_noise(struct party *p, enum noise_law kind, enum noise_kind
     struct tape tape;
     tape_start(&tape, id, noise);
     tape_plan(&tape, kind, n);
+    net_enter(p->net, NET_NOISE);
     const enum err e = tape_reserve(p, &tape, kind, n);
+    net_enter(p->net, NET_OTHER);
     tape_free(&tape);
     return e;
 }

@@ -90,6 +90,7 @@ static enum err count(struct party *p, struct count_board *b, const struct count
     TRY(forked_barrier(p, &zero));
     const struct net_counters before = net_total(p->net);
     const double cpu = cpu_s();
+    net_enter(p->net, NET_COMPUTE);
     TRY(records_count(p, &h->shape, h->batch, b->owners, h->query, h->queries));
     TRY(record_prove(p));
     const struct net_counters after = net_total(p->net);

@@ -19,10 +19,10 @@ struct maker {
     struct tape_cost cost;
 };
 static const struct maker gumbel = {gumbel_sample,
-                                    {65536, {GUMBEL_EXCHANGES, 838}, {97, 878}, false}};
+                                    {65536, {GUMBEL_EXCHANGES, 838}, {129, 879}, false}};
 static const struct maker gauss[] = {
-    [NOISE_BOX_MULLER] = {gauss_sample, {131072, {GAUSS_EXCHANGES, 640}, {135, 706}, false}},
-    [NOISE_DISCRETE] = {discrete_sample, {36864, {DISCRETE_EXCHANGES, 983}, {82, 993}, true}},
+    [NOISE_BOX_MULLER] = {gauss_sample, {131072, {GAUSS_EXCHANGES, 640}, {181, 710}, false}},
+    [NOISE_DISCRETE] = {discrete_sample, {36864, {DISCRETE_EXCHANGES, 983}, {98, 994}, true}},
 };
 _Static_assert(sizeof gauss / sizeof *gauss == NOISE_KINDS, "each kind of noise is made somewhere");
 

@@ -37,7 +37,8 @@ struct check_guard {
 
 /* Zeros stand for the values given here; other values are for tests. */
 struct check_limits {
-    size_t log;               /* bytes: a move that passes them is followed by a flush; 192 MiB */
+    size_t log;               /* bytes: a move that passes them is followed by a flush; 192 MiB,
+                               * of which counting and noise use a third, but 32 MiB at least */
     size_t groups;            /* of 512 elements: more are folded before the last fold; 1024 */
     struct check_guard guard; /* nobody counts */
 };

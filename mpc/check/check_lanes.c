@@ -17,6 +17,17 @@ size_t check_log_share(size_t lanes)
     return LOG / lanes < LOG_LEAST ? LOG_LEAST : LOG / lanes;
 }
 
+/*
+ * Memory that a session has not had yet costs more than exchanges of a flush do. So a log gets long
+ * only where a person waits for exchanges.
+ */
+size_t check_log_now(const struct party *p)
+{
+    const enum net_phase phase = net_phase(p->net);
+    const size_t log = p->recorder->log, third = log / 3 < LOG_LEAST ? LOG_LEAST : log / 3;
+    return (phase == NET_NOISE || phase == NET_COMPUTE) && third < log ? third : log;
+}
+
 bool check_clean(const struct party *p)
 {
     bool clean = true;

@@ -77,6 +77,9 @@ enum err check_flush(struct party *p, struct record_ride *ride) MUST_CHECK;
 enum err check_flush_lane(struct party *p, const struct record_ride *ride,
                           const struct check_matrices *matrices) MUST_CHECK;
 
+/* The bytes that a lane's log may have in the phase that it is in. */
+size_t check_log_now(const struct party *p);
+
 /* Whether one lane has noted anything that is to be proved. */
 bool check_notes(const struct check *c);
 

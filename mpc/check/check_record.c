@@ -7,7 +7,7 @@
 static enum err prove_if_full(struct party *p)
 {
     const struct check *c = check_of(p);
-    const bool full = check_bit_log_bytes(&c->bits) + c->numbers.bytes > c->recorder.log;
+    const bool full = check_bit_log_bytes(&c->bits) + c->numbers.bytes > check_log_now(p);
     return full ? check_flush(p, NULL) : ERR_OK;
 }
 

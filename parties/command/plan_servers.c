@@ -108,7 +108,7 @@ static void print_noise(const struct study *study)
 /* A flush of a check has about 8 exchanges. It comes when this much is sent: 6 bytes are noted for
  * each byte sent. */
 #define FLUSH_EXCHANGES 8
-#define FLUSH_BYTES (192.0 * 1024 * 1024 / 6)
+#define FLUSH_BYTES (64.0 * 1024 * 1024 / 6)
 
 static struct servers_work bound_work(const struct link_cost *cost, enum study_security security)
 {

@@ -121,6 +121,7 @@ static enum err make_proved(struct party *p, void *shared)
     tape_start(&tape, id, s->noise);
     tape_plan(&tape, s->kind, batch);
     TRY(check_new(p, &limits));
+    net_enter(p->net, NET_NOISE);
     TRY(tape_reserve(p, &tape, s->kind, batch));
     TRY(record_prove(p));
     s->rounds[p->index] = net_exchanges(p->net);
