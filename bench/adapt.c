@@ -6,7 +6,7 @@
 #include "aim/answer/sorted.h"
 #include "aim/table/csv.h"
 #include "base/memory.h"
-#include "base/random.h"
+#include "bench/adapt_questions.h"
 #include "bench/data.h"
 #include "bench/figures.h"
 #include "bench/table_study.h"
@@ -20,17 +20,11 @@
 #define ALL_ROWS "524287"
 #define ASKED 500 /* of one range; and of several */
 #define ASKED_SMOKE 8
-#define RANGES_MAX 5
-#define CODES_MAX 64      /* of a column */
-#define SHARE_LEAST 0.001 /* of the rows, for a condition */
-#define WITHIN 0.02       /* of exact counts of bins, by which they would answer */
 #define PATIENCE_S 1200
 
-enum { COUNT, SUM, AVG, VARIANCE, KINDS };
 enum { ONE_RANGE, SEVERAL, SHAPES };
-enum { OURS, FEDERATED, CURATOR, METHODS };
-static const char *const kinds[] = {"count", "sum", "avg", "variance"};
-static const char *const methods[] = {"ours", "federated", "curator"};
+enum { OURS, FEDERATED, CURATOR, BINS, METHODS };
+static const char *const methods[] = {"ours", "federated", "curator", "bins"};
 static const double epsilons[] = {1, 10};
 static const struct {
     const char *name;
@@ -38,18 +32,23 @@ static const struct {
 } quantiles[] = {{"median", 0.5}, {"p95", 0.95}, {"p99", 0.99}};
 #define QUANTILES (sizeof quantiles / sizeof *quantiles)
 
-/* Of y over the rows that meet a condition. */
-struct adapt_moments {
-    double rows, sum, squares;
-};
+/* Whose errors have quantiles: errors lie by shape, then by aggregate. The last three are pooled. */
+#define EACH (SHAPES * ADAPT_KINDS)
+static const struct {
+    const char *name;
+    unsigned first, count; /* in the number of questions of a shape */
+} sets[] = {{"count", 0, 1},         {"sum", 1, 1},
+            {"avg", 2, 1},           {"variance", 3, 1},
+            {"and_count", 4, 1},     {"and_sum", 5, 1},
+            {"and_avg", 6, 1},       {"and_variance", 7, 1},
+            {"one", 0, ADAPT_KINDS}, {"and", ADAPT_KINDS, ADAPT_KINDS},
+            {"all", 0, EACH}};
+#define SETS (sizeof sets / sizeof *sets)
+#define ALL (SETS - 1)
 
-struct adapt_question {
-    char sql[512];
-    double truth[KINDS];
-};
-
+/* Sums over runs, and of squares. */
 struct adapt_score {
-    double error[SHAPES][KINDS][QUANTILES], loglik, loglik_square; /* sums over runs */
+    double error[SETS][QUANTILES], squares[SETS][QUANTILES], loglik, loglik_square;
 };
 
 struct adapt {
@@ -66,125 +65,7 @@ struct adapt {
     struct adapt_score score[METHODS];
 };
 
-/* --- questions -------------------------------------------------------------------------------- */
-
-static void values_of(const struct adapt_moments *m, double value[KINDS])
-{
-    value[COUNT] = m->rows;
-    value[SUM] = m->sum;
-    value[AVG] = m->sum / m->rows;
-    value[VARIANCE] = m->squares / m->rows - value[AVG] * value[AVG];
-}
-
-static double error_of(double answer, double truth)
-{
-    return fabs(answer - truth) / fabs(truth);
-}
-
-struct adapt_range {
-    uint16_t column;
-    double low, high;
-};
-
-static struct adapt_moments of_rows(const struct table *t, uint16_t y, const struct adapt_range *r,
-                                    size_t n)
-{
-    struct adapt_moments m = {0};
-    for (size_t row = 0; row < t->rows; row++) {
-        const double x = t->number[y][row];
-        bool fits = true;
-        for (size_t i = 0; i < n; i++)
-            fits &= t->number[r[i].column][row] >= r[i].low &&
-                    t->number[r[i].column][row] <= r[i].high;
-        m.rows += fits;
-        m.sum += fits ? x : 0;
-        m.squares += fits ? x * x : 0;
-    }
-    return m;
-}
-
-/* The same from exact counts of bins. */
-static struct adapt_moments of_bins(const struct adapt *a, uint16_t y, const struct adapt_range *r,
-                                    size_t n)
-{
-    struct density_part part[RANGES_MAX + 1][CODES_MAX]; /* the last: of y, if it has no range */
-    const struct adapt_range any = {y, -INFINITY, INFINITY};
-    struct adapt_moments m = {0};
-    size_t own = n;
-    for (size_t i = 0; i <= n; i++) {
-        const struct adapt_range *at = i < n ? &r[i] : &any;
-        own = i < n && at->column == y ? i : own;
-        for (uint32_t c = 0; c < a->train->domain->attribute[at->column].size; c++)
-            part[i][c] = density_part(a->inside.of[at->column], c, at->low,
-                                      nextafter(at->high, INFINITY));
-    }
-    for (size_t row = 0; row < a->train->rows; row++) {
-        const struct density_part *of = &part[own][a->train->column[y][row]];
-        double share = 1;
-        for (size_t i = 0; i < n; i++)
-            share *= part[i][a->train->column[r[i].column][row]].share;
-        m.rows += share;
-        m.sum += share * of->mean;
-        m.squares += share * of->square;
-    }
-    return m;
-}
-
-/* Columns of numbers, in any order. */
-static size_t shuffle(const struct table *t, struct random *r, uint16_t *column)
-{
-    size_t n = 0;
-    for (uint16_t c = 0; c < t->domain->attributes; c++)
-        if (t->number[c] != NULL) {
-            const size_t at = random_below(r, ++n);
-            column[n - 1] = column[at];
-            column[at] = c;
-        }
-    return n;
-}
-
-/* The truth, and whether enough rows meet it, relative errors say something, and bins suffice. */
-static bool is_fair(const struct adapt *a, uint16_t y, const struct adapt_range *r, size_t n,
-                    double truth[KINDS])
-{
-    const double deviation = evaluate_column(a->train, y).deviation;
-    struct adapt_moments m = of_rows(a->train, y, r, n);
-    double binned[KINDS], most = 0;
-    values_of(&m, truth);
-    if (m.rows < fmax(2, SHARE_LEAST * (double)a->train->rows) ||
-        fabs(truth[AVG]) < deviation / 10 || truth[VARIANCE] < deviation * deviation / 100)
-        return false;
-    m = of_bins(a, y, r, n);
-    values_of(&m, binned);
-    for (int k = 0; k < KINDS; k++)
-        most = fmax(most, error_of(binned[k], truth[k]));
-    return most <= WITHIN;
-}
-
-static void draw(const struct adapt *a, struct random *r, int shape, struct adapt_question *q)
-{
-    const struct table *t = a->train;
-    uint16_t column[DOMAIN_ATTRIBUTES_MAX], y;
-    struct adapt_range range[RANGES_MAX];
-    size_t n;
-    do {
-        const size_t all = shuffle(t, r, column);
-        int used;
-        n = shape == ONE_RANGE ? 1 : 2 + random_below(r, (all < RANGES_MAX ? all : RANGES_MAX) - 1);
-        y = column[random_below(r, all)];
-        used = snprintf(q->sql, sizeof q->sql,
-                        "SELECT COUNT(*), SUM(\"%s\"), VARIANCE(\"%s\") FROM t",
-                        t->domain->attribute[y].name, t->domain->attribute[y].name);
-        for (size_t i = 0; i < n; i++) {
-            const double *x = t->number[column[i]], u = x[random_below(r, t->rows)],
-                         v = x[random_below(r, t->rows)];
-            range[i] = (struct adapt_range){column[i], fmin(u, v), fmax(u, v)};
-            used += snprintf(q->sql + used, sizeof q->sql - (size_t)used,
-                             " %s \"%s\" BETWEEN %.10g AND %.10g", i == 0 ? "WHERE" : "AND",
-                             t->domain->attribute[column[i]].name, range[i].low, range[i].high);
-        }
-    } while (!is_fair(a, y, range, n, q->truth));
-}
+/* --- answers ---------------------------------------------------------------------------------- */
 
 /* Adds what one model answers. */
 static enum err add_answer(struct adapt_moments *m, const struct released *model,
@@ -197,33 +78,51 @@ static enum err add_answer(struct adapt_moments *m, const struct released *model
     TRY(question_parse(&question, model->domain, &text, log));
     TRY(answer_new(&a, model->sums, &model->inside, question, log));
     v = a->value;
-    if (!v[SUM].known || !v[2].known)
+    if (!v[ADAPT_SUM].known || !v[2].known)
         return ERR_OK; /* no rows */
-    m->rows += v[COUNT].number;
-    m->sum += v[SUM].number;
-    m->squares += v[2].number * v[COUNT].number + v[SUM].number * v[SUM].number / v[COUNT].number;
+    m->rows += v[ADAPT_COUNT].number;
+    m->sum += v[ADAPT_SUM].number;
+    m->squares += v[2].number * v[ADAPT_COUNT].number +
+                  v[ADAPT_SUM].number * v[ADAPT_SUM].number / v[ADAPT_COUNT].number;
     return ERR_OK;
 }
 
-static enum err score_answers(struct adapt *a, struct adapt_score *score, int shape)
+/* Of a question, by what models answer; or by what exact counts of bins do. */
+static enum err errors_of(const struct adapt *a, int method, const struct adapt_question *q,
+                          double error[ADAPT_KINDS])
 {
-    double *error CLEAN(memory_release) = NULL; /* of each kind, one after the other */
-    TRY(memory_new(&error, KINDS * a->asked));
-    for (size_t i = 0; i < a->asked; i++) {
-        const struct adapt_question *q = &a->question[shape][i];
-        struct adapt_moments m = {0};
-        double answer[KINDS];
-        for (size_t k = 0; k < a->models; k++)
-            TRY(add_answer(&m, &a->model[k], q, a->log));
-        values_of(&m, answer);
-        for (size_t k = 0; k < KINDS; k++)
-            error[k * a->asked + i] = m.rows > 0 ? error_of(answer[k], q->truth[k]) : 1;
+    struct adapt_moments m = {0};
+    double answer[ADAPT_KINDS];
+    for (size_t k = 0; k < a->models; k++)
+        TRY(add_answer(&m, &a->model[k], q, a->log));
+    adapt_values(&m, answer);
+    for (size_t k = 0; k < ADAPT_KINDS; k++) {
+        error[k] = m.rows > 0 ? adapt_error(answer[k], q->truth[k]) : 1;
+        if (method == BINS)
+            error[k] = adapt_error(q->binned[k], q->truth[k]);
     }
-    for (size_t k = 0; k < KINDS; k++) {
-        double *own = error + k * a->asked;
-        sorted_make(own, a->asked);
-        for (size_t p = 0; p < QUANTILES; p++)
-            score->error[shape][k][p] += sorted_quantile(own, a->asked, quantiles[p].p);
+    return ERR_OK;
+}
+
+static enum err score_answers(const struct adapt *a, int method, struct adapt_score *score)
+{
+    double *error CLEAN(memory_release) = NULL;
+    const size_t n = a->asked;
+    TRY(memory_new(&error, EACH * n));
+    for (size_t i = 0; i < SHAPES * n; i++) {
+        double own[ADAPT_KINDS];
+        TRY(errors_of(a, method, &a->question[i / n][i % n], own));
+        for (size_t k = 0; k < ADAPT_KINDS; k++)
+            error[(i / n * ADAPT_KINDS + k) * n + i % n] = own[k];
+    }
+    for (size_t k = 0; k < SETS; k++) { /* the larger sets come last, since each is sorted */
+        double *set = error + sets[k].first * n;
+        sorted_make(set, sets[k].count * n);
+        for (size_t p = 0; p < QUANTILES; p++) {
+            const double e = sorted_quantile(set, sets[k].count * n, quantiles[p].p);
+            score->error[k][p] += e;
+            score->squares[k][p] += e * e;
+        }
     }
     return ERR_OK;
 }
@@ -349,13 +248,15 @@ static enum err run_federated(struct adapt *a)
 
 static enum err run_method(struct adapt *a, int method)
 {
-    enum err e = method == OURS        ? run_ours(a)
-                 : method == FEDERATED ? run_federated(a)
-                                       : run_central(a, support_path(&a->s, "train.csv"),
-                                                     "    max_rows: " ALL_ROWS "\n");
-    for (int shape = 0; e == ERR_OK && shape < SHAPES; shape++)
-        e = score_answers(a, &a->score[method], shape);
+    enum err e = ERR_OK;
+    if (method != BINS)
+        e = method == OURS ? run_ours(a)
+            : method == FEDERATED
+                ? run_federated(a)
+                : run_central(a, support_path(&a->s, "train.csv"), "    max_rows: " ALL_ROWS "\n");
     if (e == ERR_OK)
+        e = score_answers(a, method, &a->score[method]);
+    if (e == ERR_OK && method != BINS)
         e = score_likelihood(a, &a->score[method]);
     while (a->models > 0)
         released_clear(&a->model[--a->models]);
@@ -364,44 +265,61 @@ static enum err run_method(struct adapt *a, int method)
 
 /* --- the report ------------------------------------------------------------------------------- */
 
+/* Puts the mean over n runs, and its standard error. */
+static void put_mean(json_t *out, double sum, double squares, double n, const char *key)
+{
+    figures_put(out, sum / n, "%s", key);
+    figures_put(out, sqrt(fmax(0, squares / n - sum / n * sum / n) / fmax(1, n - 1)), "%s_se", key);
+}
+
 static void report_method(const struct adapt *a, int method, json_t *out)
 {
     const struct adapt_score *s = &a->score[method];
-    const double n = a->plan->runs, mean = s->loglik / n;
-    printf("  %s: log-likelihood %.4f; errors, median / 95 %% / 99 %%\n", methods[method], mean);
-    for (int i = 0; i < SHAPES * KINDS; i++) {
-        const double *error = s->error[i / KINDS][i % KINDS];
-        const char *several = i / KINDS == SEVERAL ? "and_" : "";
-        printf("    %4s%-9s %.4f / %.4f / %.4f\n", several, kinds[i % KINDS], error[0] / n,
-               error[1] / n, error[2] / n);
-        for (size_t p = 0; p < QUANTILES; p++)
-            figures_put(out, error[p] / n, "%s%s_%s", several, kinds[i % KINDS], quantiles[p].name);
+    const double n = a->plan->runs;
+    char key[48];
+    if (method != BINS)
+        put_mean(out, s->loglik, s->loglik_square, n, "loglik");
+    printf("  %s: log-likelihood %.4f; errors, median / 95 %% / 99 %%\n", methods[method],
+           s->loglik / n);
+    for (size_t i = 0; i < SETS; i++) {
+        const double *error = s->error[i];
+        printf("    %-13s %.4f / %.4f / %.4f\n", sets[i].name, error[0] / n, error[1] / n,
+               error[2] / n);
+        for (size_t p = 0; p < QUANTILES; p++) {
+            snprintf(key, sizeof key, "%s_%s", sets[i].name, quantiles[p].name);
+            put_mean(out, error[p], s->squares[i][p], n, key);
+        }
     }
-    figures_put(out, mean, "loglik");
-    figures_put(out, sqrt(fmax(0, s->loglik_square / n - mean * mean) / fmax(1, n - 1)),
-                "loglik_se");
+}
+
+/* At how many quantiles of these sets ours is not below the federated ones. */
+static double not_below(const struct adapt *a, size_t first, size_t count)
+{
+    double n = 0;
+    for (size_t i = first; i < first + count; i++)
+        for (size_t p = 0; p < QUANTILES; p++)
+            n += a->score[OURS].error[i][p] >= a->score[FEDERATED].error[i][p];
+    return n;
 }
 
 static void report(const struct adapt *a, json_t *out)
 {
-    const double *ours = a->score[OURS].error[0][0], *theirs = a->score[FEDERATED].error[0][0];
     const double gap = (a->score[CURATOR].loglik - a->score[OURS].loglik) / a->plan->runs;
-    size_t not_below = 0;
     char key[24];
     snprintf(key, sizeof key, "epsilon%g", a->epsilon);
     printf("ADAPT's experiment, %s, %u runs:\n", key, a->plan->runs);
     for (int m = 0; m < METHODS; m++)
         report_method(a, m, figures_object(figures_object(out, methods[m]), key));
-    for (size_t i = 0; i < SHAPES * KINDS * QUANTILES; i++)
-        not_below += ours[i] >= theirs[i];
     figures_put(out, gap, "loglik_gap_%s", key);
-    figures_put(out, (double)not_below, "not_below_%s", key);
+    figures_put(out, not_below(a, 0, EACH), "not_below_%s", key);
+    figures_put(out, not_below(a, ALL, 1), "all_not_below_%s", key);
 }
 
 static enum err prepare(struct adapt *a)
 {
     const struct table_csv_options numbers = {.rows = {.numbers = true}};
     const struct domain *d = a->s.study->domain;
+    struct adapt_rows rows = {.inside = &a->inside};
     struct random r = random_of(1);
     TRY(data_hold_out(a->plan->rows, support_path(&a->s, "train.csv"),
                       support_path(&a->s, "test.csv"), a->log));
@@ -409,13 +327,15 @@ static enum err prepare(struct adapt *a)
     TRY(table_read_csv(&a->test, d, support_path(&a->s, "test.csv"), &numbers, a->log));
     TRY(evaluate_densities(a->train, &a->inside));
     for (size_t c = 0; c < d->attributes; c++)
-        if (d->attribute[c].size > CODES_MAX)
-            return log_fail(a->log, ERR_RANGE, "columns have at most %d codes here", CODES_MAX);
+        if (d->attribute[c].size > ADAPT_CODES_MAX)
+            return log_fail(a->log, ERR_RANGE, "columns have at most %d codes here",
+                            ADAPT_CODES_MAX);
+    rows.table = a->train;
     a->asked = a->plan->smoke ? ASKED_SMOKE : ASKED;
     for (int shape = 0; shape < SHAPES; shape++) {
         TRY(memory_new(&a->question[shape], a->asked));
         for (size_t i = 0; i < a->asked; i++)
-            draw(a, &r, shape, &a->question[shape][i]);
+            adapt_draw(&rows, &r, shape == SEVERAL, &a->question[shape][i]);
     }
     return ERR_OK;
 }

@@ -12,12 +12,15 @@
  *   federated   a model of each owner, made with the same budget and noise of its own; counts, sums
  *               and sums of squares are added
  *   curator     one model of all rows, in the clear
+ *   bins        exact counts of all rows' bins: what no model of these bins can be much better than
  *
- * The JSON has METHOD.epsilonE.AGGREGATE_QUANTILE (median, p95, p99 of the relative errors; means
- * over the runs) for one range, and with and_ before it for several; METHOD.epsilonE.loglik, the
- * mean log-likelihood of the test rows as `trefoil eval` has it (federated: of the owners' models
- * mixed by their rows), and loglik_se. And for each epsilon loglik_gap_epsilonE, how far ours is
- * below the curator's, and not_below_epsilonE, at how many quantiles ours is not below federated.
+ * The JSON has METHOD.epsilonE.SET_QUANTILE, the median, p95 and p99 of relative errors, means over
+ * the runs, and .._se, their standard error. A SET is an aggregate, for one range, or and_AGGREGATE
+ * for several; one, and, and all have all aggregates together. METHOD.epsilonE.loglik is the mean
+ * log-likelihood of the test rows as `trefoil eval` has it (federated: of the owners' models mixed
+ * by their rows), also with _se. And for each epsilon there is loglik_gap_epsilonE, how far ours is
+ * below the curator's; all_not_below_epsilonE, at how many of the three quantiles of all errors
+ * ours is not below federated; and not_below_epsilonE, the same of the 24 of aggregates.
  */
 #pragma once
 

@@ -23,7 +23,7 @@
  * it has coverage; query_ms, the mean CPU time of an answer from a loaded model, without its
  * interval (of the first table).
  *
- * Last, on bjaq (in smoke: on adult), comes ADAPT's experiment, N runs (3) of it, under `adapt`
+ * Last, on bjaq (in smoke: on adult), comes ADAPT's experiment, N runs (5) of it, under `adapt`
  * (bench/adapt.h); --table adapt runs it alone. loglik_eps10 is adapt.ours.epsilon10.loglik.
  */
 #include "aim/answer/answer.h"
@@ -45,7 +45,7 @@
 #include <string.h>
 
 #define PATIENCE_S 3600
-#define RUNS 3
+#define RUNS 5
 #define DRAWN 20 /* tables, */
 #define DRAWN_SMOKE 3
 #define ASKED 200   /* and questions to each */

@@ -2,7 +2,7 @@
  * bench/bench_train.c - classifiers of `method: train` in the clear, beside others on the same
  * features and with the same budget (bench/rivals.h).
  *
- *   bench_train [--json FILE] [--seeds N] [--only adult|fmnist] [--smoke]
+ *   bench_train [--json FILE] [--seeds N] [--only adult|fmnist] [--figure KEY] [--smoke]
  *
  * Keys, all at delta 1e-5 in Gaussian terms, means over the seeds with .._se, their standard error:
  *   adult.auc, .auc_eps03      AUC of income at epsilon 1 and .3: 13 columns of at most 42 codes,
@@ -25,8 +25,9 @@
  *   vertical_equal             1: so do rows whose columns two owners hold, joined by their keys
  *   wrapped                    how many scores wrapped
  *
- * Rates of rivals were chosen on the last fifth of the training rows. The images are Debian's
- * dataset-fashion-mnist; without it the program says "# SKIP".
+ * With --figure there is that key of a table alone. Rates of rivals were chosen on the last fifth of
+ * the training rows. The images are Debian's dataset-fashion-mnist; without it the program says
+ * "# SKIP".
  */
 #include "aim/budget/budget.h"
 #include "aim/model/sample.h"
@@ -57,7 +58,7 @@
 
 struct train_bench {
     unsigned seeds;
-    const char *only;
+    const char *only, *figure; /* NULL: all of them */
     bool smoke;
     double rate; /* 0: by the rule that a run has */
     uint64_t wrapped;
@@ -135,11 +136,18 @@ static enum err without_noise(const struct train_trial *t, uint64_t seed, double
     return train_and_try(t->b, t->rows, t->rows->train, t->epsilon, 0, good);
 }
 
+static bool is_wanted(const struct train_bench *b, const char *key)
+{
+    return b->figure == NULL || strcmp(b->figure, key) == 0;
+}
+
 static enum err put(const struct train_trial *t, const char *table, const char *key,
                     enum err (*measure)(const struct train_trial *t, uint64_t seed, double *good))
 {
     const unsigned seeds = t->b->smoke || measure == without_noise ? 1 : t->b->seeds;
     double sum = 0, squares = 0, error;
+    if (!is_wanted(t->b, key))
+        return ERR_OK;
     for (uint64_t seed = 1; seed <= seeds; seed++) {
         double good;
         TRY(measure(t, seed, &good));
@@ -161,6 +169,8 @@ static enum err put_chosen(const struct train_trial *t, const char *table, const
     const struct trained_plan plan = {
         .rho = rho_of(t->epsilon), .steps = b->smoke ? 10 : STEPS, .wrapped = &b->wrapped};
     enum err e;
+    if (!is_wanted(b, key))
+        return ERR_OK;
     TRY(trained_rate(t->rows, &plan, b->smoke ? 1 : SEEDS_OF_RATE, &b->rate, &b->log));
     figures_put(figures_object(b->out, table), b->rate, "%s", rate_key);
     e = put(t, table, key, ours);
@@ -293,7 +303,8 @@ static enum err measure_adult(struct train_bench *b)
     TRY(features_new(&rows.features, c.domain, &terms, &b->log));
     TRY(workload_all(&rows.columns, c.domain, 1, &b->log));
     TRY(trained_deal(&rows, c.table));
-    TRY(compare_bits(b, &rows));
+    if (b->figure == NULL)
+        TRY(compare_bits(b, &rows));
     TRY(put(&t, "adult", "auc", ours));
     TRY(put_chosen(&t, "adult", "auc_chosen", "rate"));
     TRY(put(&t, "adult", "no_noise", without_noise));
@@ -409,7 +420,8 @@ static enum err measure_servers(struct train_bench *b)
 
 static enum err measure(struct train_bench *b)
 {
-    TRY(measure_servers(b));
+    if (b->figure == NULL)
+        TRY(measure_servers(b));
     if (b->only == NULL || strcmp(b->only, "adult") == 0)
         TRY(measure_adult(b));
     if (b->only == NULL || strcmp(b->only, "fmnist") == 0)
@@ -423,6 +435,7 @@ int main(int argc, char **argv)
     struct figures f;
     struct train_bench b = {.seeds = SEEDS, .log = {.file = stderr, .level = LOG_ERROR}};
     const struct figures_option options[] = {{.name = "only", .text = &b.only},
+                                             {.name = "figure", .text = &b.figure},
                                              {.name = "seeds", .count = &b.seeds}};
     figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);
     b.smoke = f.smoke;

@@ -82,11 +82,11 @@ static const struct smoke {
      "annealed.nursery.distaim.rounds servers.nursery.10.server_bytes",
      ""},
     {"gradient",
-     "adult.server_cpu_s adult.bytes adult.rounds adult.session_cpu_s adult.peak_mib "
-     "adult.abort.server_cpu_s adult.abort.bytes adult.abort.rounds "
+     "adult.server_cpu_s adult.bytes=93928 adult.rounds=15 adult.session_cpu_s adult.peak_mib "
+     "adult.abort.server_cpu_s adult.abort.bytes=190992 adult.abort.rounds=29 "
      "adult.abort.session_cpu_s adult.abort.peak_mib images.server_cpu_s "
-     "images.bytes images.rounds images.session_cpu_s images.peak_mib "
-     "images.abort.server_cpu_s images.abort.bytes images.abort.rounds "
+     "images.bytes=1126984 images.rounds=15 images.session_cpu_s images.peak_mib "
+     "images.abort.server_cpu_s images.abort.bytes=1739848 images.abort.rounds=29 "
      "images.abort.session_cpu_s images.abort.peak_mib",
      ""},
     {"net",
@@ -110,7 +110,9 @@ static const struct smoke {
      "adult.count_median adult.count_p95 adult.count_items adult.avg_median adult.avg_p95 "
      "adult.mode_by_group_median adult.count_one_median adult.ms query_ms "
      "loglik_eps10 adapt.ours.epsilon1.count_median adapt.federated.epsilon1.and_variance_p99 "
-     "adapt.curator.epsilon10.loglik adapt.loglik_gap_epsilon1 adapt.not_below_epsilon10 "
+     "adapt.curator.epsilon10.loglik adapt.curator.epsilon10.loglik_se "
+     "adapt.ours.epsilon10.all_p99 adapt.ours.epsilon10.all_p99_se adapt.bins.epsilon1.one_p95 "
+     "adapt.loglik_gap_epsilon1 adapt.not_below_epsilon10 adapt.all_not_below_epsilon1 "
      "adult.all_items adult.plain_median adult.all_coverage "
      "drawn.together_coverage drawn.together_width_refits drawn.joined_width "
      "drawn.independent_items",

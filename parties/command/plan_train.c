@@ -97,7 +97,7 @@ enum err plan_train(struct plan_asked *p, double rho)
            f->classes, f->count, features_weights(f));
     printf("memory: %s at each server for the features of %llu rows\n",
            words_bytes(method_train_bytes(s)).text, (unsigned long long)p->rows);
-    printf("steps: %u, each of %d exchanges (%d with security: abort), so %.0f s of\n"
+    printf("steps: %u, each of %d exchanges (%d or more with security: abort), so %.0f s of\n"
            "waiting where an exchange takes %.0f ms\n",
            steps.steps, METHOD_TRAIN_EXCHANGES, METHOD_TRAIN_PROVED,
            ceil(steps.steps * MACHINE_FAR_S *

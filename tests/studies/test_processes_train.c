@@ -1,9 +1,8 @@
 /* method: train over real processes: what comes out, what is logged, and a run that goes on. */
 #include "harness/cmocka.h"
-#include "harness/process.h"
 #include "tests/support/scene.h"
+#include "tests/support/trajectory.h"
 
-#include "aim/train/slope.h"
 #include "parties/exchange/price.h"
 
 #include <signal.h>
@@ -12,47 +11,6 @@
 
 #define STEPS 10
 #define LINES "method: train\ntrain: {target: died, steps: 10, test: {column: sex, value: f}}\n"
-
-/* Noise is what was opened, less the gradient or the counts of all rows at these weights. */
-static void check_step(struct slope *rows, const json_t *step, const char *key,
-                       void (*add)(struct slope *rows, const int64_t *weight, int64_t *sums),
-                       size_t sums_of, double *squares)
-{
-    const double sigma = json_number_value(json_object_get(step, "sigma"));
-    const json_t *weights = json_object_get(step, "weights"), *opened = json_object_get(step, key);
-    const size_t n = features_weights(slope_features(rows));
-    int64_t *weight CLEAN(memory_release) = NULL, *sums CLEAN(memory_release) = NULL;
-    OK(memory_new(&weight, n));
-    OK(memory_new(&sums, sums_of));
-    assert_int_equal(json_array_size(weights), n);
-    assert_int_equal(json_array_size(opened), sums_of);
-    for (size_t k = 0; k < n; k++)
-        weight[k] = json_integer_value(json_array_get(weights, k));
-    add(rows, weight, sums);
-    for (size_t k = 0; k < sums_of; k++) {
-        const double z = (json_number_value(json_array_get(opened, k)) - (double)sums[k]) / sigma;
-        assert_true(fabs(z) < 6.5);
-        *squares += z * z;
-    }
-}
-
-static void check_trajectory(struct scene *c, const char *path)
-{
-    const struct features *f = c->s.study->features;
-    struct slope *rows CLEAN(slope_free) = NULL;
-    json_t *doc = json_load_file(path, JSON_REJECT_DUPLICATES, NULL), *step;
-    double squares = 0, n;
-    size_t k;
-    OK(slope_new(&rows, c->s.study->features, c->all));
-    assert_int_equal(json_array_size(json_object_get(doc, "steps")), STEPS);
-    json_array_foreach(json_object_get(doc, "steps"), k, step)
-        check_step(rows, step, "gradient", slope_sum, features_weights(f), &squares);
-    check_step(rows, json_object_get(doc, "test"), "counts", slope_test, features_cells(f),
-               &squares);
-    n = STEPS * features_weights(f) + features_cells(f);
-    assert_true(fabs(squares / n - 1) < 5.8 * sqrt(2 / n) + 34 / n);
-    json_decref(doc);
-}
 
 static double rho_of(const struct scene *c)
 {
@@ -107,7 +65,7 @@ TEST(a_classifier_comes_of_three_servers)
         OPTIONS(.owners = OWNERS, .train = LINES, .epsilon = 5, .lanes = 2));
     share_everything(&c);
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
-    check_trajectory(&c, file(&c, "out/trajectory.json"));
+    trajectory_check(&c, file(&c, "out/trajectory.json"), STEPS);
     check_openings(&c, true);
     /* from the servers' stores, if the folder is lost, with their answers alone */
     assert_true(support_stop_all(c.server));
@@ -125,7 +83,7 @@ TEST(a_classifier_goes_on_after_its_analyst_was_killed)
     share_everything(&c);
     scene_interrupt(&c);
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
-    check_trajectory(&c, file(&c, "out/trajectory.json"));
+    trajectory_check(&c, file(&c, "out/trajectory.json"), STEPS);
     check_openings(&c, true);
     assert_int_equal(run_into(&c, "third", NULL, NULL), 5);
 }
@@ -160,7 +118,7 @@ TEST(a_run_that_dies_after_its_last_step_still_has_its_test)
         find_run(&c, number);
         expect_code(run_into(&c, k == 0 ? "out" : "new", k == 0 ? NULL : "--continue", number), 0,
                     file(&c, k == 0 ? "out.log" : "new.log"));
-        check_trajectory(&c, file(&c, "%s/trajectory.json", k == 0 ? "out" : "new"));
+        trajectory_check(&c, file(&c, "%s/trajectory.json", k == 0 ? "out" : "new"), STEPS);
         check_openings(&c, true);
     }
 }

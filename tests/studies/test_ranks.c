@@ -6,6 +6,7 @@
 #include "harness/patience.h"
 #include "tests/support/hooks.h"
 #include "tests/support/scene.h"
+#include "tests/support/trajectory.h"
 
 #include "mpc/party/party.h"
 
@@ -189,6 +190,20 @@ TEST(lanes_may_be_in_different_places)
 {
     expect_run((const unsigned[]){2, 1, 2},
                OPTIONS(.owners = OWNERS, .epsilon = 8, .rounds = 2, .lanes = RANKS));
+}
+
+/* Steps are lane 0's and those of lanes beside it, not of other ranks: they open no less. */
+TEST(servers_of_two_ranks_train)
+{
+    static const unsigned ranks[STUDY_SERVERS_MOST] = {2, 1, 2};
+    struct scene c CLEAN(scene_free) = set(
+        OPTIONS(.owners = OWNERS, .epsilon = 8, .lanes = RANKS,
+                .train = "method: train\ntrain: {target: died, steps: 10}\n"));
+    begin(&c, ranks, support_ports(2 * STUDY_SERVERS_MOST));
+    share_everything(&c);
+    expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run%u.log", 0));
+    trajectory_check(&c, file(&c, "out%u/trajectory.json", 0), 10);
+    stop_all(&c);
 }
 
 /* --- proved ----------------------------------------------------------------------------------- */

@@ -350,8 +350,8 @@ TEST(check_and_plan_say_what_a_classifier_takes)
     TREFOIL(&g, "plan", g.study);
     assert_int_equal(g.a.code, 0);
     EACH(support_says, g.a.out, "794.1 kB at each server for the features of 6000 rows",
-         "60, each of 17 exchanges (31 with security: abort)", "as records (11 bits a row)\n",
-         "more: pairs (method: aim) do better", "2044 Gaussians");
+         "60, each of 17 exchanges (31 or more with security: abort)",
+         "as records (11 bits a row)\n", "more: pairs (method: aim) do better", "2044 Gaussians");
 }
 
 /* Its line for the study's epsilon, and what a run with these counts takes. */
@@ -416,6 +416,29 @@ TEST(rows_are_kept_back_to_see_how_good_it_is)
     assert_null(strstr(text, "cannot be seen here"));
 }
 
+static unsigned times_in(const char *text, const char *what)
+{
+    unsigned n = 0;
+    for (text = strstr(text, what); text != NULL; text = strstr(text + 1, what))
+        n++;
+    return n;
+}
+
+/* A bar and a line for each step; a weight for each code of both columns, and of every row. */
+static void check_report(const struct train_stage *g, unsigned steps)
+{
+    char path[256], text[65536];
+    const char *weights;
+    snprintf(path, sizeof path, "%s/report.html", g->result);
+    support_text(path, text, sizeof text);
+    EACH(support_says, text, "<h2>How it learned</h2>", "the length of the noise alone",
+         "<summary>a</summary>", "<summary>b</summary>", "no interval is: none is proved");
+    assert_int_equal(times_in(text, "<rect class=\"model\""), steps);
+    assert_int_equal(times_in(text, "<path class=\"noisy\""), steps);
+    weights = strstr(text, "<h2>Weights</h2>");
+    assert_int_equal(times_in(weights, "<th scope=\"row\">"), 2 * 16 + 1);
+}
+
 TEST(rows_of_labels_are_trained_on_and_predicted)
 {
     struct train_stage g CLEAN(leave);
@@ -427,6 +450,8 @@ TEST(rows_of_labels_are_trained_on_and_predicted)
     TREFOIL(&g, "train", g.study, g.rows, "--out", g.result);
     assert_int_equal(g.a.code, 0);
     support_says(g.a.out, "wrote classifier.json, trajectory.json and report.html");
+    support_says(g.a.out, "The length of a gradient with its noise, and that of noise alone:");
+    check_report(&g, 40);
     TREFOIL(&g, "predict", g.result, g.rows, "--check", "--out", g.predicted);
     assert_int_equal(g.a.code, 0);
     support_says(g.a.out, "of 3960 rows: "); /* 40 have no class */

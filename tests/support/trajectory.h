@@ -1,0 +1,7 @@
+/* tests/support/trajectory.h - whether what a run of method: train opened is its rows' gradients. */
+#pragma once
+
+#include "tests/support/scene.h"
+
+/* A trajectory.json of so many steps: noise is as loud as it says, in each step and the test. */
+void trajectory_check(struct scene *c, const char *path, size_t steps);
