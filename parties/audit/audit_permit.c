@@ -19,9 +19,9 @@ static const struct audit_entry *warrant_before(const struct audit_file *f, size
 
 /*
  * What is wrong with an opening in line `k`, or NULL: its warrant was not good then (what the
- * roster revokes now, it may not have revoked), or what was debited for it is not within that. A debit may
- * come just before midnight, and its opening after. Bits of noise, which may be made for no run,
- * need no warrant.
+ * roster revokes now, it may not have revoked), or what was debited is not within that. A debit
+ * may come just before midnight, and its opening after. Bits of noise, which may be made for no
+ * run, need no warrant.
  */
 static const char *objection(const struct audit_file *f, size_t k, const struct study *study,
                              double rho)
