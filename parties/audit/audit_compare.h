@@ -27,9 +27,10 @@ enum err audit_continues(const struct audit_file *file, const struct audit_head 
 
 /*
  * ERR_MISMATCH, logged, if a log does not belong to this study and its three servers; ERR_DATA if
- * the study has approvers and something was opened without their warrant.
+ * the study has approvers, and something was opened without their warrant or debited beyond it;
+ * `rho` is the study's budget.
  */
-enum err audit_is_of(const struct audit_file *file, const struct study *study,
+enum err audit_is_of(const struct audit_file *file, const struct study *study, double rho,
                      struct log *log) MUST_CHECK;
 
 /*

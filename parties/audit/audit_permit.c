@@ -2,7 +2,6 @@
 #include "parties/audit/audit_compare.h"
 
 #include "base/date.h"
-#include "parties/exchange/price.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -19,10 +18,10 @@ static const struct audit_entry *warrant_before(const struct audit_file *f, size
 }
 
 /*
- * What is wrong with an opening in line `k`, or NULL: its warrant was not good then (what the roster
- * revokes now, it may not have revoked), or what was debited for it is not within that. A debit may
- * come just before midnight, and its opening after. Bits of noise, which may be made for no run,
- * need no warrant.
+ * What is wrong with an opening in line `k`, or NULL: its warrant was not good then (what the
+ * roster revokes now, it may not have revoked), or what was debited is not within that. A debit
+ * may come just before midnight, and its opening after. Bits of noise, which may be made for no
+ * run, need no warrant.
  */
 static const char *objection(const struct audit_file *f, size_t k, const struct study *study,
                              double rho)
@@ -49,18 +48,16 @@ static const char *objection(const struct audit_file *f, size_t k, const struct 
     return e == ERR_OK ? NULL : "beyond its warrant's share of the budget";
 }
 
-enum err audit_is_of(const struct audit_file *f, const struct study *study, struct log *log)
+enum err audit_is_of(const struct audit_file *f, const struct study *study, double rho,
+                     struct log *log)
 {
-    struct ledger_limits limits;
     if (!audit_file_of(f, study))
         return log_fail(log, ERR_MISMATCH,
                         "the log of server %u is not of this study's terms and servers", f->server);
     if (study->approvers.at_least == 0)
         return ERR_OK;
-    TRY(price_limits(study, &limits, log));
     for (size_t k = 0; k < f->entries; k++) {
-        const char *why = f->entry[k].kind == AUDIT_OPEN ? objection(f, k, study, limits.rho)
-                                                         : NULL;
+        const char *why = f->entry[k].kind == AUDIT_OPEN ? objection(f, k, study, rho) : NULL;
         if (why != NULL)
             return log_fail(log, ERR_DATA,
                             "server %u opened something in round %" PRIu32

@@ -1,6 +1,7 @@
 #include "base/date.h"
 #include "parties/audit/audit_compare.h"
 #include "parties/command/command.h"
+#include "parties/exchange/price.h"
 #include "parties/exchange/witness.h"
 
 #include <errno.h>
@@ -60,9 +61,12 @@ static enum err check_study(struct audit_file *const *files, const struct audit_
                             struct log *log)
 {
     struct study *study CLEAN(study_free) = NULL;
+    struct ledger_limits limits = {0};
     TRY(study_load(&study, t->study, log));
+    if (study->approvers.at_least > 0)
+        TRY(price_limits(study, &limits, log));
     for (size_t i = 0; i < t->logs; i++)
-        TRY(audit_is_of(files[i], study, log));
+        TRY(audit_is_of(files[i], study, limits.rho, log));
     return t->heads != NULL ? check_heads(files, t, study, log) : ERR_OK;
 }
 

@@ -536,8 +536,8 @@ TEST(keys_that_send_junk_keep_nobody_out)
 }
 
 /*
- * More blocks that owner 2 has sealed than a server answers: owner 1 is heard all the time, and what
- * strangers carry for owner 0 comes late, but is taken.
+ * More blocks that owner 2 has sealed than a server answers: owner 1 is heard all the time, and
+ * what strangers carry for owner 0 comes late, but is taken.
  */
 TEST(ten_thousand_blocks_at_once_keep_nobody_out)
 {

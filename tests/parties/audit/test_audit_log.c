@@ -112,7 +112,8 @@ static enum err compare(struct audit_log_bench *b, unsigned count, char *words, 
 {
     struct audit_file *files[STUDY_SERVERS_MOST] = {NULL};
     FILE *out = fmemopen(words, size, "w");
-    enum err e = ERR_OK;
+    struct ledger_limits limits;
+    enum err e = price_limits(b->s.study, &limits, &quiet);
     assert_non_null(out);
     for (unsigned i = 0; e == ERR_OK && i < count; i++) {
         char path[SUPPORT_PATH];
@@ -121,7 +122,7 @@ static enum err compare(struct audit_log_bench *b, unsigned count, char *words, 
         if (e == ERR_OK && (files[i]->torn > 0 || files[i]->entries == 0))
             e = ERR_DATA;
         if (e == ERR_OK)
-            e = audit_is_of(files[i], b->s.study, &quiet);
+            e = audit_is_of(files[i], b->s.study, limits.rho, &quiet);
     }
     if (e == ERR_OK)
         e = audit_compare(files, count, out, &quiet);
@@ -525,7 +526,7 @@ TEST(logs_that_do_not_belong_together_are_told)
     assert_int_equal(audit_compare(f, 3, stdout, &log), ERR_DATA);
     support_says(said, "logs 1 and 3 are of different studies or servers");
     said[0] = '\0';
-    assert_int_equal(audit_is_of(f[2], b.s.study, &log), ERR_MISMATCH);
+    assert_int_equal(audit_is_of(f[2], b.s.study, 1, &log), ERR_MISMATCH);
     support_says(said, "the log of server 2 is not of this study's terms and servers");
     audit_file_free(&f[2]);
     f[2] = f[1];
