@@ -16,6 +16,9 @@ export async function browser(profile, downloads) {
   const place = profile + '/MarionetteActivePort';
   fs.rmSync(place, {force: true}); // of an earlier one
   const p = spawn('firefox-esr', ['--headless', '--no-remote', '--marionette', '--profile', profile, 'about:blank'], {stdio: 'ignore'});
+  process.on('exit', () => p.kill()); // however the test ends
+  for (const signal of ['SIGINT', 'SIGTERM'])
+    process.once(signal, () => process.exit(1));
   for (let i = 0; i < 2400 && !(fs.existsSync(place) && fs.readFileSync(place, 'utf8')); i++)
     await later();
   const line = net.connect(Number(fs.readFileSync(place, 'utf8')), '127.0.0.1');
