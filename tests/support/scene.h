@@ -39,7 +39,7 @@ int run_into(struct scene *c, const char *out, const char *more, const char *val
 pid_t start_run(struct scene *c, const char *out, const char *more);
 /* Kills a run into out as soon as it asks, and once more when it has what a round opened. */
 void scene_interrupt(struct scene *c);
-/* Starts all servers, and has the run whose result is in out come into second, from their stores. */
+/* Starts all servers, and has the run whose result is in out come into second from their stores. */
 void scene_continue_elsewhere(struct scene *c);
 
 struct scene scene_new(const struct study_options *o);
