@@ -5,7 +5,8 @@ set -u
 
 # --- docs/study.md against the parser's tables of keys
 
-grep -ohE '(\{"[a-z_]+", (true|false|!?two|!r->draft),|\[COLUMN_[A-Z]+\] = "[a-z_]+")' parties/study/*.c | grep -oE '[a-z_]+"' | tr -d '"' |
+grep -ohE '(\{"[a-z_]+", (true|false|!?two|!r->draft),|\[COLUMN_[A-Z]+\] = "[a-z_]+"|KEY\([a-z_]+,)' parties/study/*.c |
+    grep -v '^KEY(name,' | grep -oE '[a-z_]+[",]' | grep -vE '^(true|false|two|draft),' | tr -d '",' |
     sort -u >"$folder/parsed"
 # an item of a list begins with its keys; in the last chapter keys of keys follow in the text
 {
