@@ -20,7 +20,8 @@ struct status_owner {
     atomic_int state;           /* an enum upload_state */
     atomic_int_fast64_t time;   /* of the last change */
     atomic_uint_fast64_t bytes; /* how many are here, of an upload in part */
-    atomic_bool left_out;       /* of the last session */
+    atomic_bool left_out;       /* of the last session, and no other upload is here since */
+    bool named;                 /* the worker's: this session has said that it is left out */
 };
 
 /* A server beside this one, by enum net_peer: the one before it, and the one after. */

@@ -237,7 +237,10 @@ enum err worker_name_left_out(struct worker *w, bool again)
     const bool *left_out = worker_counted(w).left_out;
     for (size_t i = 0; left_out != NULL && i < study->owners; i++) {
         struct audit_entry line = {.kind = AUDIT_LEFT_OUT};
-        const bool named = atomic_exchange(&w->site->status.owner[i].left_out, left_out[i]);
+        struct status_owner *owner = &w->site->status.owner[i];
+        const bool named = owner->named;
+        owner->named = left_out[i];
+        atomic_store(&owner->left_out, left_out[i]);
         if (!left_out[i] || (named && !again))
             continue;
         log_warn(&w->log,
