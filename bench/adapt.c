@@ -32,7 +32,7 @@ static const struct {
 } quantiles[] = {{"median", 0.5}, {"p95", 0.95}, {"p99", 0.99}};
 #define QUANTILES (sizeof quantiles / sizeof *quantiles)
 
-/* Whose errors have quantiles: errors lie by shape, then by aggregate. The last three are pooled. */
+/* Whose errors have quantiles: errors lie by shape, then by aggregate. Three more are pooled. */
 #define EACH (SHAPES * ADAPT_KINDS)
 static const struct {
     const char *name;

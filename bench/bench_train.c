@@ -25,8 +25,8 @@
  *   vertical_equal             1: so do rows whose columns two owners hold, joined by their keys
  *   wrapped                    how many scores wrapped
  *
- * With --figure there is that key of a table alone. Rates of rivals were chosen on the last fifth of
- * the training rows. The images are Debian's dataset-fashion-mnist; without it the program says
+ * With --figure there is that key of a table alone. Rates of rivals were chosen on the last fifth
+ * of the training rows. The images are Debian's dataset-fashion-mnist; without it the program says
  * "# SKIP".
  */
 #include "aim/budget/budget.h"

@@ -6,7 +6,7 @@
 
 /*
  * Whether `e` tells more than another failure. A failed check tells most; a lost peer tells least,
- * as it is often a consequence. ERR_MISUSE tells of a session that ended, and less than what ended it.
+ * as it is often a consequence. ERR_MISUSE tells of a session that ended: less than what ended it.
  */
 bool failures_say_more(enum err e, enum err than);
 

@@ -1,4 +1,4 @@
-/* tests/support/trajectory.h - whether what a run of method: train opened is its rows' gradients. */
+/* tests/support/trajectory.h - whether what a classifier's run opened is its rows' gradients. */
 #pragma once
 
 #include "tests/support/scene.h"
