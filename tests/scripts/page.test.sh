@@ -23,7 +23,7 @@ printf '%s\n' no,ward 1,Nord 2,Süd '3,<img src=x onerror=document.body.dataset.
 { cat "$folder/table.csv"; printf '4,m,S\xff%s\n' "$tail"; } >"$folder/byte.csv"
 printf 'age;sex;ward\n3;f;Nord\n1,234;m;Nord\n' >"$folder/thousands.csv"
 printf 'age,sex,ward\n3,f,Nord\n"1,234",m,Nord\n' >"$folder/points.csv"
-{ iconv -f utf-8 -t windows-1252 "$folder/table.csv"; printf ',,\n,,\n'; } >"$folder/odd.csv"
+{ iconv -f utf-8 -t windows-1252 "$folder/table.csv" | tr , ';'; printf '%s\n' ';;;;;;;;;;;;;' ';;;;;;;;;;;;;'; } >"$folder/odd.csv"
 printf 'age;ward\n3;Nord\n' >"$folder/wrong.csv"
 for name in north east west a b long office registry; do
     "$trefoil" keygen "$folder/$name.key" --name $name >"$folder/$name.public" 2>/dev/null
