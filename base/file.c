@@ -48,38 +48,41 @@ enum err file_open(FILE **f, const char *path, struct log *log)
     return ERR_SYSTEM;
 }
 
-/* Before anything is read. A pipe or a device does not say how much will come: it may give less. */
-static enum err check_size(FILE *f, const char *path, size_t *limit, struct log *log)
+#define BLOCK 16384
+
+/*
+ * Before anything is read, with room for all of a file. A pipe or a device does not say how much
+ * will come: it may give less.
+ */
+static enum err begin(FILE *f, const char *path, size_t *limit, struct bytes *out, struct log *log)
 {
     struct stat s;
     if (fstat(fileno(f), &s) != 0)
         return log_fail(log, ERR_SYSTEM, "cannot open %s: %s", path, strerror(errno));
-    if (!S_ISREG(s.st_mode))
+    if (!S_ISREG(s.st_mode)) {
         *limit = *limit < FILE_STREAM_MAX ? *limit : FILE_STREAM_MAX;
-    return S_ISREG(s.st_mode) && (uint64_t)s.st_size > *limit ? too_large(path, *limit, log)
-                                                              : ERR_OK;
+        return ERR_OK;
+    }
+    if ((uint64_t)s.st_size > *limit)
+        return too_large(path, *limit, log);
+    (void)bytes_extend(out, (size_t)s.st_size + BLOCK);
+    out->size = 0;
+    return bytes_ok(out);
 }
 
 enum err file_read(const char *path, uint64_t most, struct bytes *out, struct log *log)
 {
-    size_t limit = most < SIZE_MAX ? (size_t)most : SIZE_MAX;
+    size_t limit = most < SIZE_MAX ? (size_t)most : SIZE_MAX, n = BLOCK;
     FILE *f;
     enum err e;
     bytes_clear(out);
     TRY(file_open(&f, path, log));
-    e = check_size(f, path, &limit, log);
-    while (e == ERR_OK) {
-        uint8_t block[16384];
-        size_t n = fread(block, 1, sizeof block, f);
-        if (n == 0)
-            break;
-        if (n > limit - out->size) {
-            e = too_large(path, limit, log);
-        } else {
-            bytes_put(out, block, n);
-            e = bytes_ok(out);
-        }
-        explicit_bzero(block, n);
+    e = begin(f, path, &limit, out, log);
+    while (e == ERR_OK && n > 0) {
+        uint8_t *at = bytes_extend(out, BLOCK);
+        n = at != NULL ? fread(at, 1, BLOCK, f) : 0;
+        out->size -= at != NULL ? BLOCK - n : 0;
+        e = out->size > limit ? too_large(path, limit, log) : bytes_ok(out);
     }
     if (e == ERR_OK && ferror(f))
         e = log_fail(log, ERR_SYSTEM, "cannot read %s: %s", path, strerror(errno));
