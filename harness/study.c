@@ -12,12 +12,14 @@
 #include "parties/study/study_ports.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -241,14 +243,16 @@ enum err support_study_new(struct support_study *s, const struct study_options *
 
 enum err support_copy(const char *from, const char *to)
 {
-    struct bytes b CLEAN(bytes_clear) = {0};
-    enum err e = file_read(from, (size_t)1 << 30, &b, NULL);
-    FILE *f = e == ERR_OK ? fopen(to, "wb") : NULL; /* not file_write(), which syncs */
-    if (f != NULL && fwrite(b.data, 1, b.size, f) != b.size)
-        e = ERR_SYSTEM;
-    if (f == NULL || fclose(f) != 0)
-        e = ERR_SYSTEM;
-    return e;
+    const int in = open(from, O_RDONLY | O_CLOEXEC);
+    const int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ssize_t n = -1;
+    while (in >= 0 && out >= 0 && (n = sendfile(out, in, NULL, (size_t)1 << 30)) > 0)
+        ;
+    if (in >= 0)
+        close(in);
+    if (out >= 0)
+        close(out);
+    return n == 0 ? ERR_OK : ERR_SYSTEM;
 }
 
 static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *where)
@@ -256,11 +260,16 @@ static int remove_entry(const char *path, const struct stat *st, int kind, struc
     return remove(path);
 }
 
+void support_remove(const char *folder)
+{
+    (void)nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 void support_study_free(struct support_study *s)
 {
     study_free(&s->study);
     if (s->folder[0] != '\0')
-        nftw(s->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+        support_remove(s->folder);
 }
 
 enum err support_units(struct table *t)

@@ -78,6 +78,7 @@ const char *support_path(const struct support_study *s, const char *format, ...)
 void support_study_file(const struct support_study *s, const char *name, char path[SUPPORT_PATH]);
 
 enum err support_copy(const char *from, const char *to) MUST_CHECK;
+void support_remove(const char *folder); /* with all that is in it */
 
 /* Where rows are of persons with events, each has all of its person's unit. */
 enum err support_units(struct table *t) MUST_CHECK;

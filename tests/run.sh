@@ -10,7 +10,7 @@ export LC_ALL=C.UTF-8 # programs of the system write a decimal point
 out=$1 changed=${2:-}
 limit=${TEST_LIMIT:-1800} # only what hangs gets there, on a busy machine too
 only=${ONLY:-}
-jobs=${JOBS:-$((2 * $(nproc)))}
+jobs=${JOBS:-$((3 * $(nproc)))}
 passed=0 failed=0 skipped=0 unchanged=0
 reasons=()
 failures=() names=() timed=()
@@ -93,7 +93,7 @@ run() { # name command...
     fi
 }
 
-# As many at a time as JOBS says, by default twice the cores: most wait for disks and each other half of their time.
+# As many at a time as JOBS says, by default three times the cores: most wait for disks and each other.
 begin() { # name command...
     [[ $1 == *"$only"* ]] || return
     if [ -n "$changed" ] && [ "$(cat "$out/tests/$1.passed" 2>/dev/null)" = "$(digest_of "$1")" ]; then

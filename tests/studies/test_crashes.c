@@ -662,7 +662,7 @@ static void two_servers_go_on_at_each_step(void **state)
 {
     struct crashes_stage *c = *state;
     for (unsigned who = 0; who < PEOPLE; who++)
-        for (long at = 3 + 2 * (long)who; at <= c->syncs[who]; at += is_long() ? 1 : 11) {
+        for (long at = 3 + 2 * (long)who; at <= c->syncs[who]; at += is_long() ? 1 : 22) {
             one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
             if (is_long())
                 one(c, who, "sync:", at);
@@ -685,7 +685,7 @@ static void encrypted_rows_are_counted_at_each_step(void **state)
     two_servers_go_on_at_each_step(state);
     for (unsigned who = 0; who < 2; who++)
         for (long at = is_long() ? 1 : 20; at <= (is_long() ? c->writes[who] : 40);
-             at += is_long() ? 1 : 10)
+             at += is_long() ? 1 : 20)
             one(c, who, "kill-write:", at);
 }
 

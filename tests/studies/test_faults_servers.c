@@ -173,8 +173,8 @@ static void end_servers(struct faults_scene *c)
 static void clear_servers(struct faults_scene *c)
 {
     for (unsigned i = 0; i < c->s.study->servers; i++)
-        faults_remove(file(c, "server%u", i));
-    faults_remove(file(c, "out"));
+        support_remove(file(c, "server%u", i));
+    support_remove(file(c, "out"));
     support_forget(&c->s);
 }
 
@@ -268,7 +268,7 @@ static bool run_survives(struct faults_scene *c, unsigned victim, const char *ki
             faults_show(file(c, "server%u.log", i));
         fail_msg("%s%ld at server %u: the run does not go on", kind, n, victim);
     }
-    faults_remove(file(c, "out"));
+    support_remove(file(c, "out"));
     assert_int_equal(run(c), EXIT_BUDGET);
     end_servers(c);
     return fired;
@@ -319,7 +319,7 @@ static bool analyst_survives(struct faults_scene *c, unsigned victim, const char
     faults_expect_words(file(c, "run.log"), code, kind, n);
     if (code != 0 && run(c) != 0)
         fail_msg("%s%ld at the analyst: the run does not go on", kind, n);
-    faults_remove(file(c, "out"));
+    support_remove(file(c, "out"));
     assert_int_equal(run(c), EXIT_BUDGET);
     end_servers(c);
     return fired;
@@ -436,7 +436,7 @@ static void set_back(struct faults_scene *c)
         assert_int_equal(run(c), 0);
         keep_folders(c, "ran");
     }
-    faults_remove(file(c, "server0"));
+    support_remove(file(c, "server0"));
     faults_copy(file(c, "shared0"), file(c, "server0"));
 }
 
@@ -474,7 +474,7 @@ static bool recovery_survives(struct faults_scene *c, unsigned victim, const cha
         fail_msg("%s%ld in recover: it does not go on", kind, n);
     start_server(c, 0);
     assert_true(is_ready(c, 0));
-    faults_remove(file(c, "out"));
+    support_remove(file(c, "out"));
     assert_int_equal(run(c), EXIT_BUDGET);
     end_servers(c);
     return fired;

@@ -137,18 +137,11 @@ static void tell(struct uploads_stage *c, const char *const *arguments, const ch
         expect_code(-1, 0, file(c, "tell.log"));
 }
 
-static void remove_folder(const char *path)
-{
-    char command[SUPPORT_PATH + 16];
-    snprintf(command, sizeof command, "rm -rf '%s'", path);
-    assert_int_equal(system(command), 0);
-}
-
 static void clear_servers(struct uploads_stage *c)
 {
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        remove_folder(file(c, "server%u", i));
-    remove_folder(file(c, "out"));
+        support_remove(file(c, "server%u", i));
+    support_remove(file(c, "out"));
     support_forget(&c->s);
 }
 

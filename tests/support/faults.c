@@ -169,7 +169,7 @@ static bool try_command(struct faults_scene *c, const struct faults_command *t, 
 {
     const char *log = file(c, "command.log");
     int code;
-    faults_remove(c->folder);
+    support_remove(c->folder);
     assert_int_equal(mkdir(c->folder, 0700), 0);
     if (t->copy != NULL)
         faults_copy(t->copy, c->folder);
@@ -205,13 +205,6 @@ void faults_command(struct faults_scene *c, const struct faults_command *t)
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
-
-void faults_remove(const char *path)
-{
-    char command[SUPPORT_PATH + 16];
-    snprintf(command, sizeof command, "rm -rf '%s'", path);
-    assert_int_equal(system(command), 0);
-}
 
 void faults_copy(const char *from, const char *to)
 {

@@ -63,7 +63,6 @@ struct faults_command {
 /* Fails each of its calls, allocation, library, file or other, once. */
 void faults_command(struct faults_scene *c, const struct faults_command *t);
 
-void faults_remove(const char *path);
 void faults_copy(const char *from, const char *to);
 unsigned faults_entries(const char *folder);
 void faults_show(const char *log);
