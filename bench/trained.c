@@ -107,17 +107,24 @@ static enum err choose(const struct trained_rows *held, const struct trained_pla
     return ERR_OK;
 }
 
+enum err trained_hold(struct trained_rows *held, const struct trained_rows *rows)
+{
+    *held = (struct trained_rows){
+        .domain = rows->domain, .columns = rows->columns, .features = rows->features};
+    return deal(rows->domain, rows->train, true, &held->train, &held->test);
+}
+
+void trained_drop(struct trained_rows *held)
+{
+    table_free(&held->train);
+    table_free(&held->test);
+}
+
 enum err trained_rate(const struct trained_rows *rows, const struct trained_plan *plan,
                       unsigned seeds, double *rate, struct log *log)
 {
-    struct trained_rows held = *rows;
-    enum err e;
-    held.train = held.test = NULL;
+    struct trained_rows held CLEAN(trained_drop) = {0};
     *rate = rates[0];
-    e = deal(rows->domain, rows->train, true, &held.train, &held.test);
-    if (e == ERR_OK)
-        e = choose(&held, plan, seeds, rate, log);
-    table_free(&held.train);
-    table_free(&held.test);
-    return e;
+    TRY(trained_hold(&held, rows));
+    return choose(&held, plan, seeds, rate, log);
 }

@@ -27,6 +27,9 @@ struct trained_plan {
 void trained_clear(struct trained_rows *rows);
 /* Deals rows: every fifth, from the last of five, is to be tried on. */
 enum err trained_deal(struct trained_rows *rows, const struct table *all) MUST_CHECK;
+/* Deals the rows to learn from: their last fifth is to be tried on. What was tried on stays unseen. */
+enum err trained_hold(struct trained_rows *held, const struct trained_rows *rows) MUST_CHECK;
+void trained_drop(struct trained_rows *held); /* the tables alone */
 /* A run on this table, which has the rows' columns. */
 enum err trained_new(struct train_result **result, const struct trained_rows *rows,
                      const struct table *table, const struct trained_plan *plan,
@@ -34,9 +37,6 @@ enum err trained_new(struct train_result **result, const struct trained_rows *ro
 /* How good it is on the rows to try on: AUC with two classes, else accuracy. */
 enum err trained_try(const struct trained_rows *rows, const struct train_result *result,
                      double *good) MUST_CHECK;
-/*
- * The rate, of those that the rule knows, with which runs on the first four fifths of the rows to
- * learn from do best on their last fifth: the mean over so many seeds. Rows to try on stay unseen.
- */
+/* The rate, of those that the rule knows, that does best on rows held so: the mean over seeds. */
 enum err trained_rate(const struct trained_rows *rows, const struct trained_plan *plan,
                       unsigned seeds, double *rate, struct log *log) MUST_CHECK;
