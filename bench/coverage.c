@@ -82,7 +82,7 @@ static struct drawn_column draw_column(struct random *r, bool few, bool labels)
 static enum err add_column(struct coverage_drawn *d, const char *name, const struct drawn_column *c,
                            struct log *log)
 {
-    char text[CODES_MOST][4];
+    char text[CODES_MOST][12];
     const char *label[CODES_MOST];
     if (!c->labels)
         return domain_add_integer(d->domain, name, 0, c->codes - 1, NULL, DOMAIN_REJECT, log);
