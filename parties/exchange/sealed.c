@@ -124,6 +124,7 @@ enum err sealed_check_answer(const struct study *study, unsigned server, const u
     if (reply->status != ERR_OK)
         return ERR_OK;
     snprintf(reply->text, sizeof reply->text,
-             "its answer lacks its signature, so nobody knows what it has; ask it again");
+             "its answer lacks its signature, so nobody knows what it has; run the same command "
+             "again");
     return e;
 }
