@@ -14,7 +14,7 @@
 #include <sodium.h>
 #include <string.h>
 
-/* libsodium's are a dozen system calls a key, two thirds of a run; the sanitizer guards this, too. */
+/* libsodium's take a dozen system calls for each key; the sanitizer guards these, too. */
 void *sodium_malloc(size_t size)
 {
     return malloc(size);
