@@ -32,6 +32,18 @@ bool encoding_steers(const char *text)
     return *text != '\0';
 }
 
+bool encoding_reorders(const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    for (; *p != 0; p++)
+        if ((p[0] == 0xd8 && p[1] == 0x9c) ||
+            (p[0] == 0xe2 && p[1] == 0x80 && (p[2] == 0x8e || p[2] == 0x8f)) ||
+            (p[0] == 0xe2 && p[1] == 0x80 && p[2] >= 0xa8 && p[2] <= 0xae) ||
+            (p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9))
+            return true;
+    return false;
+}
+
 /* Of one or two bytes: accents (U+0300 to U+036F) and most letters that bear them have no more. */
 static unsigned code_point(const unsigned char *p)
 {

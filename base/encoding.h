@@ -10,6 +10,13 @@ bool encoding_printable(const char *text, char *out, size_t size);
 /* Whether text holds control characters (line ends are among them) or is not UTF-8. */
 bool encoding_steers(const char *text);
 
+/*
+ * Whether characters that nobody sees change the order of others, or end a line: U+061C, U+200E,
+ * U+200F, U+2028 to U+202E, U+2066 to U+2069. What is signed would read as something else. Labels
+ * of a study may have them, so encoding_steers() does not ask for them.
+ */
+bool encoding_reorders(const char *text);
+
 /* The likely encoding of text that is not UTF-8. */
 const char *encoding_guess(const char *text);
 

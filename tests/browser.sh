@@ -90,7 +90,7 @@ elif "$trefoil" explore "$out/demo/result" --out "$out/explore.html" --title 'Si
             [ "$status" = ok ]
             result $? "${words#- }"
         done < <(sed 's/^not ok/bad/' "$out/explore.txt")
-        [ "$(grep -c '^ok' "$out/explore.txt")" -eq 11 ]
+        [ "$(grep -c '^ok' "$out/explore.txt")" -eq 16 ]
         result $? "explorer in $BROWSER: all of it was played"
     done
 else

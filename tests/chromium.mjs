@@ -41,9 +41,11 @@ export async function browser(profile, downloads) {
     const {nodeId} = await at('DOM.querySelector', {nodeId: root.nodeId, selector: '#' + id});
     await at('DOM.setFileInputFiles', {nodeId, files: [file]});
   };
-  const press = async (key, code) => {
-    for (const type of ['rawKeyDown', 'keyUp'])
-      await at('Input.dispatchKeyEvent', {type, key, code: key, windowsVirtualKeyCode: code});
+  const keys = {Tab: [9], ArrowDown: [40], Enter: [13, '\r'], ' ': [32, ' '], s: [83, 's']};
+  const press = async key => {
+    const [windowsVirtualKeyCode, text] = keys[key];
+    for (const type of ['keyDown', 'keyUp'])
+      await at('Input.dispatchKeyEvent', {type, key, code: key === ' ' ? 'Space' : key, windowsVirtualKeyCode, text});
   };
   const picture = async (file, width, height) => {
     await at('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: 1, mobile: false});
@@ -52,12 +54,12 @@ export async function browser(profile, downloads) {
   };
   // What a screen reader would have to call "button" or "edit".
   const nameless = async () => (await at('Accessibility.getFullAXTree', {})).nodes
-    .filter(n => !n.ignored && ['button', 'textbox', 'combobox', 'checkbox', 'link', 'DisclosureTriangle'].includes(n.role?.value) &&
+    .filter(n => !n.ignored && ['button', 'textbox', 'spinbutton', 'combobox', 'checkbox', 'link', 'DisclosureTriangle'].includes(n.role?.value) &&
       !(n.name?.value || '').trim()).map(n => n.role.value);
   // The page's process: what it has used of processors, in seconds, and its most memory, in MB.
   const taken = async () => (await send('SystemInfo.getProcessInfo')).processInfo.filter(one => one.type === 'renderer').map(one => ({
     seconds: one.cpuTime, most: Number((fs.readFileSync(`/proc/${one.id}/status`, 'utf8').match(/VmHWM:\s*(\d+)/) || [0, 0])[1]) / 1024}))
     .sort((x, y) => y.most - x.most)[0];
-  return {run, until, choose, picture, nameless, taken, tab: () => press('Tab', 9), phone: 360,
+  return {run, until, choose, press, picture, nameless, taken, phone: 360,
     go: url => at('Page.navigate', {url}), end: () => p.kill()};
 }

@@ -7,6 +7,7 @@ import fs from 'node:fs';
 import vm from 'node:vm';
 import {webcrypto} from 'node:crypto';
 import {execFileSync} from 'node:child_process';
+import {use, walk} from './keyboard.mjs';
 
 const {browser} = await import(`./${process.env.BROWSER || 'chromium'}.mjs`);
 
@@ -52,19 +53,38 @@ async function inBrowser(pictures, result) {
   is(await b.until("document.body.dataset.ready === 'yes' && document.querySelector('#chart svg rect') !== null"), 'a chart is drawn');
   is(await b.run("document.querySelector('#chart svg').getAttribute('aria-label').startsWith('Rows by')"), 'it says what it shows');
   await b.picture(pictures + '/explore-1.png', 1200, 900);
-  await b.run("(s => { s.value = s.options[2].value; s.dispatchEvent(new Event('change')); })(document.querySelector('#second'))");
-  is(await b.until("document.querySelector('#busy').textContent === '' && document.querySelector('#asked').textContent.split(',').length === 2"),
-    'a second column');
-  await b.run("(s => { s.value = s.options[2].value; s.dispatchEvent(new Event('change')); })(document.querySelector('#filter'))");
-  await b.run("document.querySelector('#filters input').click()");
-  is(await b.until("document.querySelector('#busy').textContent === '' && document.querySelector('#asked').textContent.includes(' WHERE ')"),
-    'a filter');
-  await b.run("document.querySelector('#sql').value = 'SELECT AVG(nobody) FROM t', document.querySelector('#ask button').click()");
+  // All without a mouse. What is pressed stays where the next Tab goes on from.
+  const asked = words => b.until(`document.querySelector('#busy').textContent === '' && document.querySelector('#asked').textContent${words}`);
+  const at = selector => b.run(`document.activeElement.matches(${JSON.stringify(selector)})`);
+  for (const [key, other] of [['Enter', 2], [' ', 3]]) {
+    const button = `#columns button:nth-of-type(${other})`;
+    await use(b, button, key);
+    is(await asked(`.endsWith('GROUP BY "' + document.querySelector('${button}').textContent + '"')`) && await at(button + '[aria-pressed="true"]'),
+      `another column, by ${key === ' ' ? 'Space' : key}`);
+  }
+  await use(b, '#second', 'ArrowDown');
+  is(await asked(".split(',').length === 2"), 'a second column');
+  await use(b, '#chart summary', 'Enter');
+  await use(b, '#chart [role="region"]', 'ArrowDown');
+  is(await b.run("document.querySelector('#chart details').open") && await at('#chart [role="region"]'), 'the numbers of a chart');
+  await use(b, '#filter', 'ArrowDown');
+  await use(b, '#filters button', 'Enter');
+  is(await asked(".split(',').length === 2") && await b.run("document.querySelector('#filters').children.length === 0") && await at('#filter'),
+    'a filter is taken out');
+  await b.press('s'); // for sex
+  await use(b, '#filters input[type="checkbox"]', ' ');
+  is(await asked(".includes(' WHERE ')"), 'a filter');
+  is(await walk(b), 'the keyboard reaches all that can be used, in the order of the page');
+  const ask = async question => {
+    await b.run(`document.querySelector('#sql').value = ${JSON.stringify(question)}`);
+    await use(b, '#ask button', 'Enter');
+  };
+  await ask('SELECT AVG(nobody) FROM t');
   is(await b.until("(document.querySelector('#answers pre') || {textContent: ''}).textContent.includes('there is no column')"),
     'a wrong question is answered in words');
-  await b.run("document.querySelector('#draw button').click()");
+  await use(b, '#draw button', 'Enter');
   is(await b.until("document.querySelector('#made a') !== null"), 'rows are drawn');
-  await b.run("document.querySelector('#made a').click()");
+  await use(b, '#made a', 'Enter');
   const saved = downloads + '/synthetic.csv', ours = pictures + '/synthetic.csv';
   for (let i = 0; i < 200 && !(fs.existsSync(saved) && fs.statSync(saved).size > 0); i++)
     await new Promise(r => setTimeout(r, 50));
@@ -72,7 +92,7 @@ async function inBrowser(pictures, result) {
   is(fs.readFileSync(saved).equals(fs.readFileSync(ours)), 'and saved: they are those of trefoil synth, byte for byte');
   const column = JSON.parse(fs.readFileSync(result + '/measurements.json')).attributes.find(c => c.labels).name;
   const question = `SELECT COUNT(*) FROM t GROUP BY "${column}"`;
-  await b.run(`document.querySelector('#sql').value = ${JSON.stringify(question)}, document.querySelector('#ask button').click()`);
+  await ask(question);
   await b.until("document.querySelector('#answers tbody') !== null");
   is(await b.run("[...document.querySelectorAll('#answers tbody tr')].map(r => [...r.cells].map(c => c.textContent).join('|')).join('\\n')") ===
     expected(result, question), 'a question has the answer of trefoil query');

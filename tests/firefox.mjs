@@ -59,7 +59,9 @@ export async function browser(profile, downloads) {
   };
   const elements = async selector => (await at('FindElements', {using: 'css selector', value: selector})).map(e => Object.values(e)[0]);
   const choose = async (id, text) => at('ElementSendKeys', {id: (await elements('#' + id))[0], text});
-  const press = value => at('PerformActions', {actions: [{type: 'key', id: 'keys', actions: [{type: 'keyDown', value}, {type: 'keyUp', value}]}]});
+  const keys = {Tab: '\uE004', ArrowDown: '\uE015', Enter: '\uE007', ' ': ' ', s: 's'};
+  const press = key => at('PerformActions', {actions: [{type: 'key', id: 'keys', actions: ['keyDown', 'keyUp']
+    .map(type => ({type, value: keys[key]}))}]});
   const picture = async (file, width, height) => {
     await at('SetWindowRect', {width, height});
     fs.writeFileSync(file, Buffer.from((await at('TakeScreenshot', {full: true})).value, 'base64'));
@@ -71,6 +73,6 @@ export async function browser(profile, downloads) {
         found.push((await at('GetElementTagName', {id})).value);
     return found;
   };
-  return {run, until, choose, picture, nameless, tab: () => press('\uE004'), phone: 500, // no window of it is narrower
+  return {run, until, choose, press, picture, nameless, phone: 500, // no window of it is narrower
     go: url => at('Navigate', {url}), end: () => p.kill()};
 }

@@ -10,6 +10,7 @@ import fs from 'node:fs';
 import http from 'node:http';
 import vm from 'node:vm';
 import {webcrypto} from 'node:crypto';
+import {use, walk} from './keyboard.mjs';
 
 const {browser} = await import(`./${process.env.BROWSER || 'chromium'}.mjs`);
 
@@ -108,7 +109,8 @@ async function inBrowser(folder, pictures) {
   is(await says('doubts', 'windows-1252') && await says('doubts', 'nothing in any cell'), 'one bad byte and empty rows are asked about');
   is(await waits(), 'and nothing goes on before they are answered');
   await b.picture(pictures + '/page-2.png', 900, 1300);
-  await b.run("document.querySelectorAll('#doubts input').forEach(e => e.click())");
+  for (let i = 0; i < 9 && await b.run("document.querySelector('#doubts input:not(:checked)') !== null"); i++)
+    await use(b, '#doubts input:not(:checked)', ' ');
   is(await says('state', 'fits the study') && await b.until("!document.querySelector('#save').disabled"), 'then the table fits');
 
   await choose('table', folder + '/byte.csv');
@@ -130,7 +132,7 @@ async function inBrowser(folder, pictures) {
   is(await says('where', 'not the owner file'), 'another file is no proof');
   await choose('proof', downloads + '/owner.json');
   is(await b.until("!document.querySelector('#send').disabled"), 'the owner file is');
-  await click('send');
+  await use(b, '#send', 'Enter');
   is(await b.until("document.body.dataset.sent === 'yes'", 1200), 'all servers have taken it');
   is(await says('end', 'receipt'), 'and receipts are verified');
   await b.picture(pictures + '/page-3.png', 900, 1700);
@@ -164,21 +166,6 @@ async function reachesOnly(b) {
     new Promise(done => Object.assign(new Image(), {onload: () => done('shown'), onerror: () => done('refused'), src: '${to}'}))])`);
   other.close();
   return said.join() === 'refused,refused' && asked === 0;
-}
-
-// Tab, from the page's beginning.
-async function walk(b) {
-  await b.run("document.activeElement.blur(), document.body.tabIndex = -1, document.body.focus(), document.body.removeAttribute('tabindex')");
-  const wanted = await b.run(`[...document.querySelectorAll('input, select, button, summary, a')]
-    .filter(e => !e.disabled && e.checkVisibility()).map((e, i) => (e.dataset.turn = i))`);
-  const found = [];
-  for (let i = 0; i < wanted.length + 12 && found.length < wanted.length; i++) {
-    await b.tab();
-    const turn = await b.run("document.activeElement.dataset.turn === undefined ? -1 : Number(document.activeElement.dataset.turn)");
-    if (turn >= 0 && turn !== found.at(-1)) // what scrolls has a stop, too
-      found.push(turn);
-  }
-  return found.length > 5 && found.join() === wanted.join() ? true : console.log("# " + found + " of " + wanted);
 }
 
 async function invited(folder, pictures) {

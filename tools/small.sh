@@ -48,6 +48,8 @@ fetch() { # package
 }
 
 mkdir -p "$sources" "$out"
+exec 9>"$out/lock" # one run at a time in this folder
+flock -n 9 || { echo "tools/small.sh: waits for another run in $PWD/$out" >&2 && flock 9; }
 while read -r package tarball digest; do
     [ -n "$package" ] || continue
     [ -f "$sources/$tarball" ] || fetch "$package"
@@ -138,11 +140,12 @@ for f in "${own[@]}" "${others[@]}"; do
     extra=
     [[ $f != *mini-mpq.c ]] || extra="-include mini-gmp.h -DGMP_LIMB_MAX=(~(mp_limb_t)0)"
     # shellcheck disable=SC2086
-    compile "$f" "$extra" &
+    { compile "$f" "$extra" || : >"$objects/failed"; } &
     n=$((n + 1))
     [ $((n % jobs)) -ne 0 ] || wait
 done
 wait
+[ ! -e "$objects/failed" ] || { echo "tools/small.sh: not all files of $target compile" >&2; exit 1; }
 file=$out/$target.wasm
 if [ -n "$host" ]; then
     file=$out/trefoil-small-$target

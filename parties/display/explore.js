@@ -165,6 +165,7 @@ function filters() {
     box.append(make('button', {type: 'button', 'aria-label': `remove the filter on ${c.name}`, onclick: () => {
       state.where.splice(i, 1);
       filters();
+      $('filter').focus();
       draw();
     }}, 'remove'));
     return box;
@@ -176,6 +177,7 @@ function choose() {
     'aria-pressed': String(c.name === state.x), onclick: () => {
       state.x = c.name;
       choose();
+      $('columns').querySelector('[aria-pressed="true"]').focus(); // for whoever has no mouse
       draw();
     }}, c.name)));
 }

@@ -121,5 +121,10 @@ enum err sealed_check_answer(const struct study *study, unsigned server, const u
     if (e == ERR_OK)
         return e;
     reply->size = 0;
-    return reply->status == ERR_OK ? e : ERR_OK;
+    if (reply->status != ERR_OK)
+        return ERR_OK;
+    snprintf(reply->text, sizeof reply->text,
+             "its answer lacks its signature, so nobody knows what it has; run the same command "
+             "again");
+    return e;
 }

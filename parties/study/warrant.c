@@ -36,27 +36,11 @@ enum err warrant_write(const struct warrant *w, struct bytes *out)
     return bytes_ok(out);
 }
 
-/*
- * Whether characters that nobody sees change the order of others, or end a line: U+061C, U+200E,
- * U+200F, U+2028 to U+202E, U+2066 to U+2069. What is signed would read as something else.
- */
-static bool reorders(const char *text)
-{
-    const unsigned char *p = (const unsigned char *)text;
-    for (; *p != 0; p++)
-        if ((p[0] == 0xd8 && p[1] == 0x9c) ||
-            (p[0] == 0xe2 && p[1] == 0x80 && (p[2] == 0x8e || p[2] == 0x8f)) ||
-            (p[0] == 0xe2 && p[1] == 0x80 && p[2] >= 0xa8 && p[2] <= 0xae) ||
-            (p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9))
-            return true;
-    return false;
-}
-
 /* The audit log has it in one line, with | for line ends. */
 static bool good_purpose(const char *text)
 {
     return text[0] != '\0' && strchr(text, '|') == NULL && !encoding_steers(text) &&
-           !reorders(text);
+           !encoding_reorders(text);
 }
 
 enum err warrant_sound(const struct warrant *w, struct log *log)

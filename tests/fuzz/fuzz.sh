@@ -16,8 +16,9 @@ mkdir -p "$work"
 [ -d "$seeds" ] || seeds=
 "$replay" --seeds "$work"
 
+# -timeout is by the clock, and other programs may have the processors: an input takes far less than a second of one
 # shellcheck disable=SC2086
-"$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
+"$target" -max_total_time="$seconds" -timeout=120 -rss_limit_mb=2048 -max_len=16384 \
     -artifact_prefix="build/fuzz/crash-$name-" -print_final_stats=1 \
     "$work" $seeds >"$log" 2>&1
 status=$?

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The owner's page and its relay: the page follows from the study, its module makes the program's upload, and what it
 # seals reaches three servers. With PICTURES=DIR Chromium and Firefox play owners, too (tests/browser.sh). Writes TAP.
+# What 100,000 rows take, from page to receipts, is printed then: PICTURES=DIR tests/scripts/page.test.sh | grep 'the tab'
 set -u
 . tests/scripts/support.sh
 

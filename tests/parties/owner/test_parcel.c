@@ -1,14 +1,19 @@
-/* Sealing keys and parcels, without servers: their files, what is refused of them, and why. */
+/*
+ * Sealing keys and parcels, without servers: their files, what is refused of them, and why; and
+ * what a carrier does whose answers are cut.
+ */
 #include "harness/cmocka.h"
 
 #include "base/file.h"
 #include "base/secret.h"
 #include "harness/process.h"
+#include "parties/owner/courier.h"
 #include "parties/owner/parcel.h"
 #include "parties/owner/serial.h"
 #include "parties/server/parcels.h"
 #include "parties/settings/three/split.h"
 #include "parties/study/roster.h"
+#include "tests/support/gates.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -189,6 +194,89 @@ TEST(an_old_answer_is_none_to_a_new_block)
         parcel_clear(&p[k]);
         bytes_clear(&file[k]);
     }
+}
+
+/* --- carrying --------------------------------------------------------------------------------- */
+
+#define GIVEN 1 /* the server that gets the vector, in two parts */
+
+struct cut_answers {
+    struct parcel_scene c;
+    struct parcel p;
+    size_t block, size, whole; /* that answer of GIVEN has only `size` bytes of `whole` */
+    size_t held, parts;        /* parts that GIVEN has, and that were brought to it */
+};
+
+/* The servers' gates; a test waits for each answer, so their threads and its own take turns. */
+static void answer_block(void *self, unsigned i, const struct bytes *message, struct bytes *out)
+{
+    struct cut_answers *a = self;
+    struct bytes payload CLEAN(bytes_clear) = {0};
+    uint8_t digest[32];
+    size_t k = 0, n;
+    const uint8_t *block = parcel_block(&a->p, i, k, &n);
+    while (n != message->size - 1 || memcmp(block, message->data + 1, n) != 0)
+        block = parcel_block(&a->p, i, ++k, &n);
+    a->parts += k >= PARCEL_PARTS;
+    a->held += k == PARCEL_PARTS + a->held;
+    bytes_put_u8(&payload, i != GIVEN || a->held == 2);
+    bytes_put_u64(&payload, a->held * MESSAGE_PART_MAX);
+    sealed_digest(block, n, digest);
+    OK(reply_write(MESSAGE_PARCEL, ERR_OK, "stored", payload.data, payload.size, out));
+    OK(sealed_answer(a->c.server[i], digest, out));
+    if (i == GIVEN && k == a->block) {
+        a->whole = out->size;
+        out->size = a->size < a->whole ? a->size : a->whole;
+    }
+}
+
+/* Brings GIVEN its blocks; the answer to block k is cut to `size` bytes. */
+static enum err carry_cut(struct cut_answers *a, struct courier *courier, size_t k, size_t size,
+                          struct parcel_answers *answers)
+{
+    a->block = k;
+    a->size = size;
+    return courier_carry(courier, &a->p, GIVEN, answers);
+}
+
+/* Whichever byte an answer ends at, a carrier says so, and goes on from what the server has. */
+TEST(an_answer_that_is_cut_loses_nothing)
+{
+    struct cut_answers a = {.size = SIZE_MAX};
+    struct identity *stranger CLEAN(identity_free) = NULL;
+    struct bytes file CLEAN(bytes_clear) = {0};
+    struct courier *courier CLEAN(courier_free) = NULL;
+    struct progress progress = {0};
+    struct gates *gates;
+    scene_new(&a.c);
+    make(&a.c, 1, &file);
+    OK(parse(&a.c, &a.p, &file, file.size));
+    OK(identity_new(&stranger, &quiet));
+    gates_new(&gates, &a.c.s, &stranger->public, answer_block, &a);
+    OK(courier_new(&courier, &(struct courier_options){.study = a.c.s.study,
+                                                       .me = stranger,
+                                                       .progress = &progress,
+                                                       .log = &a.c.log}));
+    for (size_t k = 0; k < a.p.blocks[GIVEN]; k++)
+        for (size_t n = 1; n == 1 || n < a.whole; n++) {
+            struct parcel_answers answers CLEAN(parcel_answers_clear) = {0},
+                                          again CLEAN(parcel_answers_clear) = {0};
+            struct bytes kept CLEAN(bytes_clear) = {0};
+            a.held = a.parts = 0;
+            assert_int_not_equal(carry_cut(&a, courier, k, n, &answers), ERR_OK);
+            says(&a.c, n + SEALED_SIGNATURE == a.whole
+                           ? "server 1 (s1): its answer lacks its signature"
+                           : "server 1 (s1): not in the expected form; check that all programs");
+            assert_int_equal(answers.of[GIVEN].head.size + answers.of[GIVEN].act.size, 0);
+            OK(carry_cut(&a, courier, k, SIZE_MAX, &answers));
+            assert_int_equal(a.parts, 2); /* none of them twice */
+            OK(parcel_answers_write(&a.p, &answers, &kept));
+            OK(parcel_answers_read(&a.p, &again, kept.data, kept.size));
+            assert_true(again.of[GIVEN].act.size > 0);
+        }
+    gates_free(&gates);
+    parcel_clear(&a.p);
+    scene_free(&a.c);
 }
 
 /* --- keys and serials ------------------------------------------------------------------------- */
