@@ -921,10 +921,10 @@ TEST(an_altered_share_is_counted_again_and_named)
     struct duet *d CLEAN(duet_release) = duet_of_rows();
     adds_up(d, results_of(d, 0) + results_of(d, 2), 2);
     for (unsigned i = 0; i < 2; i++) {
-        struct bytes share CLEAN(bytes_clear) = {0};
+        struct bytes share CLEAN(bytes_clear) = {0}, before CLEAN(bytes_clear) = {0};
         kept(d, i, 0, &share, NULL);
         share.size -= 8; /* of another study, say */
-        kept(d, i, 0, &(struct bytes){0}, &share);
+        kept(d, i, 0, &before, &share);
         adds_up(d, results_of(d, 0), 1);
         support_says(d->seat[i].words, "what was counted of the rows of o0 does not unseal");
         assert_null(strstr(d->seat[!i].words, "unseal"));
