@@ -27,6 +27,7 @@
 #define RIDGE 1e-4                       /* of the small system, relative to its diagonal */
 #define LOSS_DONE 1e-8                   /* relative fall of the loss that ends the fit */
 #define SETTLED 20                       /* the iterations over which it is taken */
+#define FARTHEST 64.0                    /* how far one step moves a theta */
 
 /* A measurement on the model's scale. */
 struct target {
@@ -304,12 +305,23 @@ static void propose(struct fitting *f)
     }
 }
 
+/*
+ * Moves no theta too far. A farther step can lower L and yet leave all mass in a few cells, where
+ * nothing that the others would have to regain shows in the gradient.
+ */
+static void bound(struct fitting *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        f->change[i] = fmax(-FARTHEST, fmin(f->change[i], FARTHEST));
+}
+
 /* One iteration; false, with the model back where it was, if nothing lowers the loss. */
 static bool improve(struct fitting *f, struct model_fitted *r, unsigned most)
 {
     double loss;
     if (f->kept > 0) {
         propose(f);
+        bound(f);
         loss = try_change(f, 1, r);
         if (loss < f->loss) {
             learn(f, loss);
@@ -318,6 +330,7 @@ static bool improve(struct fitting *f, struct model_fitted *r, unsigned most)
         f->kept = f->kept > 2 ? f->kept - 1 : 0;
     }
     point_down(f);
+    bound(f);
     for (double part = 1; part > 1e-8 && r->trials < most; part *= 0.5) {
         loss = try_change(f, part, r);
         if (loss < f->loss) {
