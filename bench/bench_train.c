@@ -26,8 +26,8 @@
  *   vertical_equal             1: so do rows whose columns two owners hold, joined by their keys
  *   wrapped                    how many scores wrapped
  *
- * With --figure there is that key of a table alone. The images are Debian's dataset-fashion-mnist; without it the program says
- * "# SKIP".
+ * With --figure there is that key of a table alone. The images are Debian's dataset-fashion-mnist;
+ * without it the program says "# SKIP".
  */
 #include "aim/budget/budget.h"
 #include "aim/model/sample.h"
@@ -181,8 +181,8 @@ static enum err put_chosen(const struct train_trial *t, const char *table, const
 }
 
 /*
- * The rate with which a rival does best on the last fifth of the rows to learn from: from
- * the least on each is twice the one before, until two in a row are no better.
+ * The rate with which a rival does best on the last fifth of the rows to learn from. Each rate that
+ * is tried is twice the one before, until two in a row are no better.
  */
 static enum err rival_rate(struct train_trial *t)
 {

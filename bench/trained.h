@@ -27,7 +27,7 @@ struct trained_plan {
 void trained_clear(struct trained_rows *rows);
 /* Deals rows: every fifth, from the last of five, is to be tried on. */
 enum err trained_deal(struct trained_rows *rows, const struct table *all) MUST_CHECK;
-/* Deals the rows to learn from: their last fifth is to be tried on. What was tried on stays unseen. */
+/* Deals the rows to learn from: their last fifth is to be tried on. Others stay unseen. */
 enum err trained_hold(struct trained_rows *held, const struct trained_rows *rows) MUST_CHECK;
 void trained_drop(struct trained_rows *held); /* the tables alone */
 /* A run on this table, which has the rows' columns. */

@@ -1,4 +1,5 @@
 #include "harness/study.h"
+#include "harness/cmocka.h"
 
 #include "aim/table/csv.h"
 #include "aim/table/series.h"
@@ -262,14 +263,15 @@ static int remove_entry(const char *path, const struct stat *st, int kind, struc
 
 void support_remove(const char *folder)
 {
-    (void)nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    (void)nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS); /* there may be none */
+    assert_int_not_equal(access(folder, F_OK), 0);
 }
 
 void support_study_free(struct support_study *s)
 {
     study_free(&s->study);
     if (s->folder[0] != '\0')
-        support_remove(s->folder);
+        nftw(s->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 enum err support_units(struct table *t)

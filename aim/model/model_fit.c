@@ -306,8 +306,8 @@ static void propose(struct fitting *f)
 }
 
 /*
- * Moves no theta too far. A farther step can lower L and yet leave all mass in a few cells, where
- * nothing that the others would have to regain shows in the gradient.
+ * Moves no theta too far. A farther step can lower L and yet leave all mass in a few cells; fits of
+ * persons with events were seen to come back from there late or never.
  */
 static void bound(struct fitting *f)
 {

@@ -887,7 +887,7 @@ TEST(a_newcomer_is_not_cut_for_another)
         ask_and_answer(&h, first, 100);
         gone = h.from;
         dial_free(&first);
-        while (fcntl(gone.fd, F_GETFD) >= 0 && support_again(end)) /* until the gate has closed it */
+        while (fcntl(gone.fd, F_GETFD) >= 0 && support_again(end)) /* the gate has it still */
             hear_nothing(&h, 20);
         second = knock(&h, &h.client[1], h.server.public);
         OK(dial_watch(second));
