@@ -27,7 +27,6 @@
 #define RIDGE 1e-4                       /* of the small system, relative to its diagonal */
 #define LOSS_DONE 1e-8                   /* relative fall of the loss that ends the fit */
 #define SETTLED 20                       /* the iterations over which it is taken */
-#define FARTHEST 64.0                    /* how far one step moves a theta */
 
 /* A measurement on the model's scale. */
 struct target {
@@ -63,6 +62,7 @@ struct fitting {
     size_t n;                    /* parameters */
     double *y;                   /* measurements of a clique together */
     double *theta, *mu, *change; /* where it stands, and the proposed move from there */
+    double reach; /* how far a step may move a theta: doubled by each that lowers L */
     double loss, step;
     unsigned pairs, kept, newest;
     struct fit_pair pair[PAIRS];
@@ -228,6 +228,7 @@ static void learn(struct fitting *f, double loss)
     struct fit_pair *pair = &f->pair[at];
     double across;
     settle(f, loss, pair);
+    f->reach *= 2;
     f->newest = at;
     f->kept += f->kept < f->pairs;
     for (unsigned j = 0; j < f->kept; j++) {
@@ -306,13 +307,14 @@ static void propose(struct fitting *f)
 }
 
 /*
- * Moves no theta too far. A farther step can lower L and yet leave all mass in a few cells; fits of
- * persons with events were seen to come back from there late or never.
+ * Moves no theta farther than the steps before it have earned: the first pair is of a move that is
+ * minute. What it promises may lower L and yet leave all mass in a few cells, and fits of persons
+ * with events came back from there late or never.
  */
 static void bound(struct fitting *f)
 {
     for (size_t i = 0; i < f->n; i++)
-        f->change[i] = fmax(-FARTHEST, fmin(f->change[i], FARTHEST));
+        f->change[i] = fmax(-f->reach, fmin(f->change[i], f->reach));
 }
 
 /* One iteration; false, with the model back where it was, if nothing lowers the loss. */
@@ -348,6 +350,7 @@ static void descend(struct fitting *f, unsigned iterations, struct model_fitted 
     double before = INFINITY;
     settle(f, loss_here(f), NULL);
     f->step = 1 / (f->model->total * f->model->total);
+    f->reach = 1;
     while (r->trials < most && improve(f, r, most)) {
         if (++r->iterations % SETTLED != 0)
             continue;

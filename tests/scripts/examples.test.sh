@@ -79,6 +79,9 @@ order=$(sed -n 's/^department after department: L1 //p' "$folder/output")
 many=$(sed -n 's/^numbers of visits: L1 //p' "$folder/output")
 awk -v a="${order:-1}" -v b="${many:-1}" 'BEGIN { exit !(a < 0.15 && b < 0.05) }'
 result $? "visits follow each other as in reality: $order, and are as many: $many"
+near=$(sed -n 's/^0\/24 *all one-ways *- *\([0-9.]*\) .*/\1/p' "$folder/output")
+awk -v a="${near:-1}" 'BEGIN { exit !(a < 0.02) }'
+result $? "single columns are fitted as well as noise permits: $near"
 example provider
 says 'The two together can read each owner'
 says 'the two logs fit together'
