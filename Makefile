@@ -463,7 +463,13 @@ build/fuzz/objects/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(Q)clang $(FLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(PKG_CFLAGS) -MMD -MP -c $< -o $@
 
-build/fuzz/fuzz_%: build/fuzz/objects/tests/fuzz/fuzz_%.o $(OBJECTS:$(OUT)/%=build/fuzz/objects/%)
+# An archive, since a fuzzer may have a file of the product in itself.
+build/fuzz/product.a: $(OBJECTS:$(OUT)/%=build/fuzz/objects/%)
+	$(say) AR $@
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# Keys of fuzzers are in plain memory, as those of tests are.
+build/fuzz/fuzz_%: build/fuzz/objects/tests/fuzz/fuzz_%.o build/fuzz/objects/tests/support/secrets.o build/fuzz/product.a
 	$(say) LINK $@
 	$(Q)clang $(FLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ $(PKG_LIBS)
 

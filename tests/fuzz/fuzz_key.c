@@ -14,17 +14,6 @@
 #include <sodium.h>
 #include <string.h>
 
-/* libsodium's take a dozen system calls for each key; the sanitizer guards these, too. */
-void *sodium_malloc(size_t size)
-{
-    return malloc(size);
-}
-
-void sodium_free(void *p)
-{
-    free(p);
-}
-
 static void as_file(const uint8_t *data, size_t size)
 {
     char sink[1024] = "", path[64];
