@@ -385,13 +385,17 @@ no_name_of_a_library() {
 # Where the tour names a file beside a function, a table or a type, the file has it, or the .c of that header. A page
 # given as $1 is read too.
 tour_says_where() { # [page]
-    local all name place files
+    local all name place files pattern
     all=$(sources "${folders[@]}" harness tests bench)
     cat docs/tour.md ${1:+"$1"} | tr '\n' ' ' | tr -s ' ' |
         grep -oP '`(\w+(\(\)|\[\])|(struct|enum) \w+)`(\*\*)?,? (\(|in )`\w[\w/]*\.[ch]`' |
-        sed -E 's/`(struct |enum )?(\w+)[^`]*`[^`]*`([^`]*)`/\2 \3/' | LC_ALL=C sort -u | while read -r name place; do
+        sed -E 's/`(struct |enum )?(\w+(\(\))?)[^`]*`[^`]*`([^`]*)`/\2 \4/' | LC_ALL=C sort -u | while read -r name place; do
         mapfile -t files < <(grep -E "(^|/)${place/%.h/.[ch]}\$" <<<"$all")
-        [ ${#files[@]} -gt 0 ] && grep -qw "$name" "${files[@]}" || echo "docs/tour.md: $place has no $name"
+        case $name in
+        *\(\)) pattern="^(#define |[[:alpha:]].*[ *])?${name%??}\\(" ;; # declared or defined there, not only called
+        *) pattern="\\b$name\\b" ;;
+        esac
+        [ ${#files[@]} -gt 0 ] && grep -qE "$pattern" "${files[@]}" || echo "docs/tour.md: $place has no $name"
     done
 }
 
@@ -400,8 +404,9 @@ lost_are_found() {
     local planted
     planted=$(mktemp)
     # shellcheck disable=SC2016
-    echo 'Then `argmax_open()` in `base/log.h` speaks.' >"$planted"
-    tour_says_where "$planted" | grep -q 'base/log.h has no argmax_open' || echo "a lost function is not found"
+    echo 'Then `argmax_open()` in `base/log.h` speaks, and `play()` in `parties/server/play.c`.' >"$planted"
+    [ "$(tour_says_where "$planted" | grep -cE 'base/log.h has no argmax_open|play.c has no play\(')" -eq 2 ] ||
+        echo "a lost function is not found"
     rm -f "$planted"
 }
 

@@ -68,7 +68,7 @@ enum err copula_save(const char *path, const struct copula *c, struct log *log)
 {
     const size_t d = c->domain->attributes, latents = c->first[d];
     struct bytes out CLEAN(bytes_clear) = {0};
-    bytes_put_text(&out, domain_is_new(c->domain) ? magic : old_magic[1]);
+    bytes_put_text(&out, domain_needs_version_3(c->domain) ? magic : old_magic[1]);
     domain_write(c->domain, &out);
     bytes_put_double(&out, c->total);
     for (size_t i = 0; i < d; i++)
@@ -143,7 +143,7 @@ static enum err load(struct copula **c, struct domain **d, const struct bytes *t
     const unsigned version = version_of(text->data, text->size, magic);
     TRY(digest_check(&r, version == 1 || version == 2 ? old_magic[version - 1] : magic));
     TRY(domain_read(d, &r, log));
-    if (domain_is_new(*d) != (version == 3))
+    if (domain_needs_version_3(*d) != (version == 3))
         return ERR_FORMAT;
     TRY(copula_new(c, *d));
     (*c)->total = reader_double(&r);

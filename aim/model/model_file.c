@@ -54,7 +54,7 @@ void model_write(const struct model *m, struct bytes *out)
 enum err model_save(const char *path, const struct model *m, struct log *log)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
-    const bool merged = m->shares > 0, dates = domain_is_new(m->domain);
+    const bool merged = m->shares > 0, dates = domain_needs_version_3(m->domain);
     bytes_put_text(&out, dates ? magic_dates : merged ? magic_merged : magic);
     domain_write(m->domain, &out);
     if (dates)
@@ -192,7 +192,7 @@ static enum err load(struct model **m, struct domain **d, const struct bytes *te
     TRY(domain_read(d, &r, log));
     if (version == 3)
         merged = reader_u8(&r);
-    if (merged > 1 || domain_is_new(*d) != (version == 3))
+    if (merged > 1 || domain_needs_version_3(*d) != (version == 3))
         return ERR_FORMAT;
     TRY(model_read(m, *d, merged == 1, &r, limit_cells, log));
     return reader_done(&r);

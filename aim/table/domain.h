@@ -204,7 +204,7 @@ bool domain_fits(const struct domain_attribute *a, const char *text);
 /* Canonical bytes: equal exactly when two domains mean the same. For digests and files. */
 void domain_write(const struct domain *d, struct bytes *out);
 /* Whether a domain has what programs before 0.3 did not know: files that have it say so. */
-bool domain_is_new(const struct domain *d);
+bool domain_needs_version_3(const struct domain *d);
 /* Whether two domains mean the same. */
 enum err domain_compare(const struct domain *a, const struct domain *b, bool *same) MUST_CHECK;
 /* The domain that domain_write() wrote. ERR_FORMAT, or ERR_STUDY, logged, for anything else. */

@@ -52,7 +52,7 @@ void domain_write(const struct domain *d, struct bytes *out)
         series_write(d->series, out);
 }
 
-bool domain_is_new(const struct domain *d)
+bool domain_needs_version_3(const struct domain *d)
 {
     bool dates = false;
     for (size_t i = 0; i < d->attributes; i++)

@@ -4,7 +4,8 @@
  * A command is a function of its arguments (argv[0] is its name); it writes results to standard
  * output and everything else to its log. `--help` never reaches it. Its return value determines the
  * exit code and the last line of the log, which says what to do about a failure.
- * To add one: write parties/command/cmd_<name>.c, and list it in parties/command/commands.c.
+ * To add one: write parties/command/cmd_<name>.c, declare it below, and list it in
+ * parties/command/commands.c.
  */
 #pragma once
 

@@ -271,7 +271,7 @@ static enum err read_assess(struct study_reading *r, const yaml_node_t *node)
         return ERR_OK;
     if (s->score != AIM_L1)
         return yaml_error(r->file, node, "assess opens distances, so it needs score: l1");
-    if (s->noise_by != NOISE_BY_ALL)
+    if (s->servers != 3)
         return yaml_error(r->file, node, "assess needs three servers; take this key out");
     TRY(yaml_number(r->file, node, "assess", 0.001, 0.5, &s->assess));
     if (s->workload != NULL && assess_pairs(s->workload) == 0)
