@@ -10,8 +10,8 @@ tests/scripts/commands.sh docs/first_study.md |
     sed -e "s|127.0.0.1:7100|127.0.0.1:$port|; s|127.0.0.1:7110|127.0.0.1:$((port + 5))|" \
         -e "s|127.0.0.1:7120|127.0.0.1:$((port + 10))|" -e "s|^cd \"\$(mktemp -d)\"|cd \"$folder\"|" \
         -e "s|^export PATH=.*|export PATH=\"$(dirname "$trefoil"):\$PATH\"|" >"$folder/commands"
-# in a country where decimals have a comma, if its locale can be made
-localedef -i de_DE -f UTF-8 "$folder/de_DE.UTF-8" 2>/dev/null &&
+# in a country where decimals have a comma, if its locale can be made; glibc leaks a LOCPATH, which a sanitizer would tell
+[[ ${TREFOIL_OUT:-build/gcc} != *-* ]] && localedef -i de_DE -f UTF-8 "$folder/de_DE.UTF-8" 2>/dev/null &&
     sed -i "1i export LOCPATH='$folder' LC_ALL=de_DE.UTF-8" "$folder/commands"
 [ "$(grep -c '^trefoil' "$folder/commands")" -ge 8 ]
 result $? "the page has a study's commands"

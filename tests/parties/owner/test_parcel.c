@@ -274,6 +274,7 @@ TEST(an_answer_that_is_cut_loses_nothing)
             OK(parcel_answers_read(&a.p, &again, kept.data, kept.size));
             assert_true(again.of[GIVEN].act.size > 0);
         }
+    courier_free(&courier);
     gates_free(&gates);
     parcel_clear(&a.p);
     scene_free(&a.c);
