@@ -20,6 +20,7 @@ says() { # WORDS: the last example did
 # For what a page computes with Python: whether it did; else the result is skipped.
 by_python() { # WORDS
     [ -z "${LACK:-}" ] || { skip "$1" "Python cannot load a sanitizer"; return 1; }
+    command -v python3 >/dev/null || { skip "$1" "there is no python3"; return 1; }
 }
 
 rows() { # FILE LEAST MOST
