@@ -53,8 +53,7 @@ bool support_stop_all(pid_t server[STUDY_SERVERS_MOST]);
 _Noreturn void support_serve_here(const struct support_study *s, unsigned i);
 /* What mpirun needs where it starts ranks on this machine alone. */
 #define SUPPORT_MPIRUN                                                                             \
-    "mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader", "--mca",     \
-        "oob_tcp_if_include", "lo"
+    "mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader"
 
 /*
  * Programs that start from now on, until support_unload(), have harness/preload_fault.c in them.
