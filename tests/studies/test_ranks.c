@@ -125,6 +125,17 @@ static pid_t pid_of_rank(struct scene *c, unsigned server)
     return (pid_t)atol(text + 10);
 }
 
+/* Open MPI 5 does not wait for what it ends, and may drop what that says. */
+static bool waits_for_ranks(void)
+{
+    char line[64] = "";
+    FILE *said = popen("mpirun --version", "r");
+    assert_non_null(said);
+    assert_non_null(fgets(line, sizeof line, said));
+    pclose(said);
+    return strstr(line, "(Open MPI) 4.") != NULL;
+}
+
 /* Nothing has told it yet how long its ranks may be silent. */
 TEST(a_server_that_nobody_has_asked_stops_with_its_ranks)
 {
@@ -135,7 +146,8 @@ TEST(a_server_that_nobody_has_asked_stops_with_its_ranks)
     c.server[0] = 0;
     kill(pid, SIGTERM);
     assert_int_not_equal(support_wait(pid, 60), -2); /* the exit code is mpirun's */
-    file_says(file(&c, "server%u.log", 0), "server stopped");
+    if (waits_for_ranks())
+        file_says(file(&c, "server%u.log", 0), "server stopped");
     assert_false(support_contains(file(&c, "server%u.log", 0), "nothing was heard from"));
 }
 
