@@ -251,6 +251,8 @@ enum err study_add_cells(struct study *s, const struct clique *clique, const uin
     struct workload_zeros *zero;
     uint32_t *grown;
     TRY(zeros_of(s, clique, &zero));
+    if (cells == 0)
+        return ERR_OK;
     grown = (uint32_t *)(uintptr_t)zero->cell;
     TRY(memory_extend(&grown, zero->cells + cells));
     zero->cell = grown;
