@@ -81,34 +81,35 @@ static enum err take_key(struct admit *a, const struct line_reader *in, const ch
     return ERR_OK;
 }
 
-/* If two lines have the same key, the earlier comes first. */
-static int by_key(const void *a, const void *b)
-{
-    const struct admit_asker *x = a, *y = b;
-    const int order = memcmp(x->sign, y->sign, sizeof x->sign);
-    return order != 0 ? order : (x->line > y->line) - (x->line < y->line);
-}
-
 static int by_line(const void *a, const void *b)
 {
     const struct admit_asker *x = a, *y = b;
     return (x->line > y->line) - (x->line < y->line);
 }
 
+static int by_sign(const void *a, const void *b)
+{
+    const struct admit_asker *x = a, *y = b;
+    return memcmp(x->sign, y->sign, sizeof x->sign);
+}
+
+/* If two lines have the same key, the earlier comes first. */
+static int by_key(const void *a, const void *b)
+{
+    const int order = by_sign(a, b);
+    return order != 0 ? order : by_line(a, b);
+}
+
 static enum err check_asks_not(const struct admit *a, const struct public_identity *key,
                                const char *name)
 {
-    for (size_t low = 0, high = a->askers; low < high;) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = memcmp(key->sign, a->asker[middle].sign, sizeof key->sign);
-        if (order == 0)
-            return log_fail(a->log, ERR_DATA,
-                            "%s:%zu: the key of %s, whom the study lists; leave it out", a->keys,
-                            a->asker[middle].line, name);
-        high = order < 0 ? middle : high;
-        low = order > 0 ? middle + 1 : low;
-    }
-    return ERR_OK;
+    struct admit_asker wanted = {0}, *found;
+    memcpy(wanted.sign, key->sign, sizeof wanted.sign);
+    found = bsearch(&wanted, a->asker, a->askers, sizeof wanted, by_sign);
+    return found == NULL ? ERR_OK
+                         : log_fail(a->log, ERR_DATA,
+                                    "%s:%zu: the key of %s, whom the study lists; leave it out",
+                                    a->keys, found->line, name);
 }
 
 /* A key has one role. */

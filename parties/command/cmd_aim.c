@@ -230,7 +230,7 @@ static enum err execute(struct sources *from, const char *folder, size_t rows, u
     quick |= !method->errors;
     progress = progress_start(stdout, study, limits.rho);
     TRY(method->central(&made, study, table, NULL, &progress, log));
-    TRY(method->release(&made, &(struct methods_release){.folder = folder,
+    TRY(methods_release(&made, &(struct methods_release){.folder = folder,
                                                          .study = study,
                                                          .rho = limits.rho,
                                                          .rows = rows,

@@ -222,46 +222,42 @@ static enum err print(struct query_asking *k)
     return ERR_OK;
 }
 
-#define QUESTIONS_MAX 256
-
-static enum err execute(const char *const *given, size_t count, const char *file,
-                        enum query_form form, const struct csv_form *csv, double level,
-                        bool columns, struct log *log)
+static enum err execute(struct query_asking *k, const char *const *given, size_t count,
+                        const char *file, bool columns)
 {
-    struct query_asking k CLEAN(asking_clear) = {
-        .form = form, .csv = *csv, .level = level, .log = log};
-    k.progress = progress_start(stderr, NULL, 0);
-    progress_attach(&k.progress, log);
-    TRY(load(&k, given[0]));
-    k.list = json_array();
-    if (k.list == NULL)
+    k->progress = progress_start(stderr, NULL, 0);
+    progress_attach(&k->progress, k->log);
+    TRY(load(k, given[0]));
+    k->list = json_array();
+    if (k->list == NULL)
         return ERR_NOMEM;
-    for (size_t i = 0; columns && i < k.model.domain->attributes; i++)
-        print_column(&k.model.domain->attribute[i]);
+    for (size_t i = 0; columns && i < k->model.domain->attributes; i++)
+        print_column(&k->model.domain->attribute[i]);
     for (size_t i = 1; i < count; i++)
-        TRY(answer(&k, given[i], NULL));
+        TRY(answer(k, given[i], NULL));
     if (file != NULL)
-        TRY(answer(&k, NULL, file));
-    if (columns && k.asked == 0)
+        TRY(answer(k, NULL, file));
+    if (columns && k->asked == 0)
         return ERR_OK;
-    if (k.asked == 0)
-        return log_fail(log, ERR_QUESTION, "there is no question%s%s", file != NULL ? " in " : "",
-                        file != NULL ? file : "");
-    TRY(load_errors(&k, given[0]));
-    TRY(find_intervals(&k));
-    progress_end(&k.progress);
-    if (form == FORM_CSV)
-        csv_begin(&k.out, csv);
-    TRY(put_all(&k));
-    return print(&k);
+    if (k->asked == 0)
+        return log_fail(k->log, ERR_QUESTION, "there is no question%s%s",
+                        file != NULL ? " in " : "", file != NULL ? file : "");
+    TRY(load_errors(k, given[0]));
+    TRY(find_intervals(k));
+    progress_end(&k->progress);
+    if (k->form == FORM_CSV)
+        csv_begin(&k->out, &k->csv);
+    TRY(put_all(k));
+    return print(k);
 }
+
+#define QUESTIONS_MAX 256
 
 static enum err run_query(int argc, char **argv, struct log *log)
 {
     const char *given[QUESTIONS_MAX + 1], *file = NULL, *level = NULL;
     const char *delimiter = NULL, *decimal = NULL;
-    struct csv_form written = {.bom = false};
-    double part = 0.95;
+    struct query_asking k CLEAN(asking_clear) = {.level = 0.95, .log = log};
     bool json = false, csv = false, columns = false, quick = false;
     size_t count = 0;
     const struct command_option options[] = {
@@ -273,7 +269,7 @@ static enum err run_query(int argc, char **argv, struct log *log)
         {.name = "quick", .flag = &quick},
         {.name = "delimiter", .value = &delimiter},
         {.name = "decimal", .value = &decimal},
-        {.name = "bom", .flag = &written.bom},
+        {.name = "bom", .flag = &k.csv.bom},
     };
     TRY(command_options(argc, argv, COUNTED(options), given, 1, QUESTIONS_MAX + 1, &count, log));
     if (count == 1 && file == NULL && !columns)
@@ -283,19 +279,17 @@ static enum err run_query(int argc, char **argv, struct log *log)
         return log_fail(log, ERR_USAGE, "--json and --csv exclude each other; leave one out");
     if (columns && (json || csv))
         return log_fail(log, ERR_USAGE, "--columns is for people: it has no --json or --csv");
-    if (level != NULL && !(number_double(level, &part) && part >= 0.5 && part <= 0.9999))
+    if (level != NULL && !(number_double(level, &k.level) && k.level >= 0.5 && k.level <= 0.9999))
         return log_fail(log, ERR_USAGE, "--level must be a number from 0.5 to 0.9999, not %s",
                         level);
-    if (!csv && (delimiter != NULL || decimal != NULL || written.bom))
+    if (!csv && (delimiter != NULL || decimal != NULL || k.csv.bom))
         return log_fail(log, ERR_USAGE, "--delimiter, --decimal and --bom are for --csv; add it");
-    TRY(command_csv_form(delimiter, decimal, &written, log));
+    TRY(command_csv_form(delimiter, decimal, &k.csv, log));
     if (level != NULL && quick)
         return log_fail(log, ERR_USAGE, "--level and --quick: --quick leaves the intervals out");
-    return execute(given, count, file,
-                   json  ? FORM_JSON
-                   : csv ? FORM_CSV
-                         : FORM_TEXT,
-                   &written, quick ? 0 : part, columns, log);
+    k.form = json ? FORM_JSON : csv ? FORM_CSV : FORM_TEXT;
+    k.level = quick ? 0 : k.level;
+    return execute(&k, given, count, file, columns);
 }
 
 const struct command cmd_query = {.name = "query",

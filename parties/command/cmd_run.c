@@ -235,7 +235,7 @@ static struct run_stats stats_of(const struct run_asked *r)
         .total_s = r->total_s,
         .analyst = client_traffic(r->client),
     };
-    methods_of(r->study)->stats(&r->made, &stats);
+    methods_stats(&r->made, &stats);
     return stats;
 }
 
@@ -256,13 +256,12 @@ static enum err call_witness(struct run_asked *r, const struct run_terms *t)
 static enum err release_data(struct run_asked *r, const struct run_terms *t)
 {
     progress_wait(&r->progress, "writing what was opened, and what follows from it");
-    return methods_of(r->study)->release(&r->made,
-                                         &(struct methods_release){.folder = t->folder,
-                                                                   .study = r->study,
-                                                                   .rho = r->rho,
-                                                                   .rows = (size_t)t->rows,
-                                                                   .seed = (uint64_t)t->seed,
-                                                                   .log = r->log});
+    return methods_release(&r->made, &(struct methods_release){.folder = t->folder,
+                                                               .study = r->study,
+                                                               .rho = r->rho,
+                                                               .rows = (size_t)t->rows,
+                                                               .seed = (uint64_t)t->seed,
+                                                               .log = r->log});
 }
 
 /* Makes the rest, some of it from what the servers counted. */

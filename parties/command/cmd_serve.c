@@ -89,12 +89,11 @@ static void raise_file_limit(void)
 }
 
 struct arguments {
-    const char *study, *key, *folder, *listen, *status, *ranks, *log, *sealing;
-    const char *ahead;
-    int64_t lanes, ahead_s;
+    const char *study, *key, *listen, *ranks, *log, *ahead;
+    int64_t lanes;
     bool purge;
     char host[STUDY_HOST_SIZE];
-    uint16_t port;
+    struct server_options server;
 };
 
 /* ADDRESS, ADDRESS:PORT, [IPv6] or [IPv6]:PORT. */
@@ -111,19 +110,20 @@ static enum err take_listen(struct arguments *a, struct log *log)
     memcpy(a->host, a->listen, n);
     if (colon != NULL)
         TRY(command_integer("listen's port", colon + 1, 1, 65536 - STUDY_PORTS, &port, log));
-    a->port = (uint16_t)port;
+    a->server.listen = a->host;
+    a->server.listen_port = (uint16_t)port;
     return ERR_OK;
 }
 
 /* SECONDS, or off. */
 static enum err take_ahead(struct arguments *a, struct log *log)
 {
-    if (strcmp(a->ahead, "off") == 0) {
-        a->ahead_s = 0;
-        return ERR_OK;
-    }
-    return command_integer("noise-ahead (off, or the seconds)", a->ahead, 1, 86400, &a->ahead_s,
-                           log);
+    int64_t seconds = 0;
+    if (strcmp(a->ahead, "off") != 0)
+        TRY(command_integer("noise-ahead (off, or the seconds)", a->ahead, 1, 86400, &seconds,
+                            log));
+    a->server.ahead_s = (unsigned)seconds;
+    return ERR_OK;
 }
 
 /* Runs the server, which is rank 0 if there are several ranks. */
@@ -131,22 +131,14 @@ static enum err serve(const struct arguments *a, struct ranks *ranks, struct log
 {
     struct study *study CLEAN(study_free) = NULL;
     struct identity *me CLEAN(identity_free) = NULL;
-    struct server_options options = {.folder = a->folder,
-                                     .listen = a->listen != NULL ? a->host : NULL,
-                                     .listen_port = a->port,
-                                     .lanes = (unsigned)a->lanes,
-                                     .ranks = ranks,
-                                     .ahead_s = (unsigned)a->ahead_s,
-                                     .status = a->status,
-                                     .sealing = a->sealing,
-                                     .stop = &stop_requested,
-                                     .log = log};
+    struct server_options options = a->server;
     enum err e;
     umask(077); /* only the operator may use what is made in the folder */
     raise_file_limit();
     stop_on_signals();
     TRY(study_load(&study, a->study, log));
     TRY(identity_load(&me, a->key, log));
+    options.ranks = ranks;
     options.study = study;
     options.setting = settings_of(study);
     if (a->ranks != NULL && study->servers == 2)
@@ -166,8 +158,7 @@ static enum err serve(const struct arguments *a, struct ranks *ranks, struct log
 /* Only rank 0 reads files; the others end when it does, and ignore signals until then. */
 static enum err serve_or_follow(const struct arguments *a, struct log *log)
 {
-    const struct ranks_options options = {
-        .places = a->ranks, .lanes = (unsigned)a->lanes, .log = log};
+    const struct ranks_options options = {.places = a->ranks, .lanes = a->server.lanes, .log = log};
     struct ranks *ranks CLEAN(ranks_stop) = NULL;
     TRY(secret_harden_process(log));
     secret_lock_process(log);
@@ -181,25 +172,26 @@ static enum err serve_or_follow(const struct arguments *a, struct log *log)
 
 static enum err run_serve(int argc, char **argv, struct log *log)
 {
-    struct arguments a = {.ahead_s = AHEAD_S};
+    struct arguments a = {.server = {.ahead_s = AHEAD_S, .stop = &stop_requested, .log = log}};
     const struct command_option options[] = {
         {.name = "key", .value = &a.key, .needed = "FILE"},
-        {.name = "folder", .value = &a.folder, .needed = "DIR"},
+        {.name = "folder", .value = &a.server.folder, .needed = "DIR"},
         {.name = "listen", .value = &a.listen},
         {.name = "lanes", .number = &a.lanes, .least = 1, .most = STUDY_LANES_MAX},
 #ifdef TREFOIL_MPI
         {.name = "ranks", .value = &a.ranks},
 #endif
         {.name = "noise-ahead", .value = &a.ahead},
-        {.name = "status", .value = &a.status},
+        {.name = "status", .value = &a.server.status},
         {.name = "log", .value = &a.log},
-        {.name = "sealing", .value = &a.sealing},
+        {.name = "sealing", .value = &a.server.sealing},
         {.name = "purge", .flag = &a.purge},
     };
     TRY(command_options(argc, argv, COUNTED(options), &a.study, 1, 1, NULL, log));
     if (a.log != NULL && strcmp(a.log, "json") != 0)
         return log_fail(log, ERR_USAGE, "--log is \"%s\"; the only other form is json", a.log);
     log->json = a.log != NULL;
+    a.server.lanes = (unsigned)a.lanes;
     if (a.listen != NULL)
         TRY(take_listen(&a, log));
     if (a.ahead != NULL)

@@ -45,14 +45,13 @@ static enum err central_aim(struct methods_made *made, const struct study *study
     return ERR_OK;
 }
 
-static void stats_aim(const struct methods_made *made, struct run_stats *stats)
+/* The others keep no state of their own, but what was answered. */
+static enum err keep_replies(struct methods_made *made, const struct methods_run *r)
 {
-    run_stats_aim(stats, made->model);
-}
-
-static enum err release_aim(const struct methods_made *made, const struct methods_release *r)
-{
-    return release_write(r->folder, r->study, made->model, r->rho, r->rows, r->seed, r->log);
+    TRY(replies_open(&made->replies, run_state_loop_path(r->state), r->study,
+                     run_state_run(r->state), r->log));
+    r->remote->replies = made->replies;
+    return ERR_OK;
 }
 
 static enum err run_copula(struct methods_made *made, const struct methods_run *r)
@@ -60,9 +59,7 @@ static enum err run_copula(struct methods_made *made, const struct methods_run *
     const struct aim_backend backend = remote_backend(r->remote);
     struct copula_options options;
     TRY(release_copula_options(r->study, r->bounds, &options, r->log));
-    TRY(replies_open(&made->replies, run_state_loop_path(r->state), r->study,
-                     run_state_run(r->state), r->log));
-    r->remote->replies = made->replies;
+    TRY(keep_replies(made, r));
     TRY(copula_run(&made->copula, &options, &backend, r->log));
     progress_copula(r->progress, made->copula);
     return ERR_OK;
@@ -79,17 +76,6 @@ static enum err copula_of(struct methods_made *made, const struct study *study,
     return ERR_OK;
 }
 
-static void stats_copula(const struct methods_made *made, struct run_stats *stats)
-{
-    run_stats_copula(stats, made->copula);
-}
-
-static enum err release_made_copula(const struct methods_made *made,
-                                    const struct methods_release *r)
-{
-    return release_copula(r->folder, r->study, made->copula, r->rho, r->rows, r->seed, r->log);
-}
-
 static enum err run_train(struct methods_made *made, const struct methods_run *r)
 {
     const struct aim_backend backend = remote_backend(r->remote);
@@ -97,9 +83,7 @@ static enum err run_train(struct methods_made *made, const struct methods_run *r
     TRY(release_train_options(r->study, r->bounds, &options, r->log));
     options.progress = progress_step;
     options.self = r->progress;
-    TRY(replies_open(&made->replies, run_state_loop_path(r->state), r->study,
-                     run_state_run(r->state), r->log));
-    r->remote->replies = made->replies;
+    TRY(keep_replies(made, r));
     return train_run(&made->trained, &options, &backend, r->log);
 }
 
@@ -110,38 +94,33 @@ static enum err train_of(struct methods_made *made, const struct study *study,
     return central_train(&made->trained, study, table, noise, progress_step, progress, log);
 }
 
-static void stats_train(const struct methods_made *made, struct run_stats *stats)
+void methods_stats(const struct methods_made *made, struct run_stats *stats)
 {
-    run_stats_train(stats, made->trained);
+    if (made->model != NULL)
+        run_stats_aim(stats, made->model);
+    else if (made->copula != NULL)
+        run_stats_copula(stats, made->copula);
+    else
+        run_stats_train(stats, made->trained);
 }
 
-static enum err release_trained(const struct methods_made *made, const struct methods_release *r)
+enum err methods_release(const struct methods_made *made, const struct methods_release *r)
 {
     struct classifier *c CLEAN(classifier_free) = NULL;
+    if (made->model != NULL)
+        return release_write(r->folder, r->study, made->model, r->rho, r->rows, r->seed, r->log);
+    if (made->copula != NULL)
+        return release_copula(r->folder, r->study, made->copula, r->rho, r->rows, r->seed, r->log);
     TRY(release_classifier(&c, r->study, made->trained, r->rho));
     TRY(release_train(r->folder, c, made->trained, r->log));
     return report_train(r->folder, r->study, made->trained, c, r->log);
 }
 
 static const struct methods methods[] = {
-    [STUDY_AIM] = {.run = run_aim,
-                   .central = central_aim,
-                   .stats = stats_aim,
-                   .release = release_aim,
-                   .plan = plan_aim,
-                   .errors = true,
-                   .rows = true},
-    [STUDY_COPULA] = {.run = run_copula,
-                      .central = copula_of,
-                      .stats = stats_copula,
-                      .release = release_made_copula,
-                      .plan = plan_copula,
-                      .rows = true},
-    [STUDY_TRAIN] = {.run = run_train,
-                     .central = train_of,
-                     .stats = stats_train,
-                     .release = release_trained,
-                     .plan = plan_train},
+    [STUDY_AIM] =
+        {.run = run_aim, .central = central_aim, .plan = plan_aim, .errors = true, .rows = true},
+    [STUDY_COPULA] = {.run = run_copula, .central = copula_of, .plan = plan_copula, .rows = true},
+    [STUDY_TRAIN] = {.run = run_train, .central = train_of, .plan = plan_train},
 };
 _Static_assert(sizeof methods / sizeof *methods == STUDY_METHODS, "each method can be run");
 

@@ -51,13 +51,16 @@ struct methods {
     enum err (*central)(struct methods_made *made, const struct study *study,
                         const struct table *table, const struct plaintext_noise *noise,
                         struct progress *progress, struct log *log);
-    /* What a run says of its rounds. */
-    void (*stats)(const struct methods_made *made, struct run_stats *stats);
-    /* Writes what was opened, and the model and rows that follow from it. */
-    enum err (*release)(const struct methods_made *made, const struct methods_release *r);
     enum err (*plan)(struct plan_asked *p, double rho);
     bool errors; /* there is a `model`, whose errors refits can find */
     bool rows;   /* it makes synthetic rows, and run writes a report and a card of them */
 };
 
 const struct methods *methods_of(const struct study *study);
+
+/* What a run says of its rounds. */
+void methods_stats(const struct methods_made *made, struct run_stats *stats);
+
+/* Writes what was opened, and the model and rows that follow from it. */
+enum err methods_release(const struct methods_made *made,
+                         const struct methods_release *r) MUST_CHECK;

@@ -141,7 +141,6 @@ static enum err find_rows(struct simulating *s, struct table **rows)
 static enum err simulate(struct simulating *s, double rho)
 {
     const struct plan_asked *p = s->asked;
-    const struct methods *method = methods_of(p->study);
     struct table *rows CLEAN(table_free) = NULL;
     struct methods_made made CLEAN(methods_clear) = {0};
     struct random r = random_of((uint64_t)p->seed);
@@ -149,9 +148,9 @@ static enum err simulate(struct simulating *s, double rho)
     struct progress progress;
     TRY(find_rows(s, &rows));
     progress = progress_start(stdout, &s->alone, rho);
-    TRY(method->central(&made, &s->alone, rows, &noise, &progress, p->log));
+    TRY(methods_of(p->study)->central(&made, &s->alone, rows, &noise, &progress, p->log));
     progress_end(&progress);
-    return method->release(&made, &(struct methods_release){.folder = s->folder,
+    return methods_release(&made, &(struct methods_release){.folder = s->folder,
                                                             .study = &s->alone,
                                                             .rho = rho,
                                                             .rows = rows->rows,
