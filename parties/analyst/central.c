@@ -1,6 +1,5 @@
 #include "parties/analyst/central.h"
 
-#include "aim/run/plaintext.h"
 #include "aim/table/join.h"
 #include "base/memory.h"
 #include "parties/analyst/release.h"

@@ -8,7 +8,6 @@
 #include "aim/run/loop.h"
 #include "aim/run/plaintext.h"
 #include "aim/run/train_run.h"
-#include "aim/table/table.h"
 #include "parties/study/study.h"
 
 /*

@@ -8,7 +8,6 @@
 #include "aim/run/copula_run.h"
 #include "aim/run/loop.h"
 #include "aim/run/train_run.h"
-#include "aim/table/table.h"
 #include "aim/train/classifier.h"
 #include "parties/study/study.h"
 

@@ -7,7 +7,6 @@
 #include "parties/study/study_text.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <sodium.h>
 #include <string.h>

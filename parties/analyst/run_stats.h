@@ -10,7 +10,6 @@
 #include "netio/net.h"
 #include "parties/exchange/dials.h"
 #include "parties/exchange/request.h"
-#include "parties/study/study.h"
 
 #include <jansson.h>
 

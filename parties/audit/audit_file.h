@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "base/bytes.h"
 #include "parties/study/warrant.h"
 
 #define AUDIT_RUN_SIZE 16

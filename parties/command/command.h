@@ -10,13 +10,9 @@
 #pragma once
 
 #include "base/array.h"
-#include "base/error.h"
 #include "base/log.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 /* The process's exit codes; documented for scripts. */
 enum command_exit {

@@ -9,10 +9,8 @@
  */
 #pragma once
 
-#include "base/error.h"
 #include "base/log.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define DEMO_HOSPITALS 6

@@ -4,13 +4,8 @@
  */
 #pragma once
 
-#include "aim/run/copula_run.h"
-#include "aim/run/loop.h"
 #include "aim/run/plaintext.h"
-#include "aim/run/train_run.h"
-#include "aim/table/table.h"
 #include "parties/analyst/remote.h"
-#include "parties/analyst/run_state.h"
 #include "parties/analyst/run_stats.h"
 #include "parties/command/plan.h"
 #include "parties/display/progress.h"

@@ -3,7 +3,6 @@
 
 #include "aim/run/loop.h"
 #include "parties/exchange/bounds.h"
-#include "parties/study/study.h"
 
 struct plan_asked {
     struct study *study;

@@ -1,10 +1,8 @@
 /* parties/command/process.h - child processes of the demo: started, waited for, ended by id. */
 #pragma once
 
-#include "base/error.h"
 #include "base/log.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "base/file.h"
 #include "parties/display/progress.h"
 #include "parties/exchange/dials.h"
 #include "parties/exchange/receipt.h"

@@ -1,6 +1,5 @@
 #include "parties/display/answers.h"
 
-#include "aim/table/csv.h"
 #include "aim/table/number.h"
 #include "base/memory.h"
 #include "base/text.h"

@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "base/bytes.h"
 #include "parties/study/study.h"
 
 /* Text from a study file, which has no line ends, so that nothing in it is markup. */

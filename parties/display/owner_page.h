@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include "base/bytes.h"
-#include "base/log.h"
 #include "parties/study/study.h"
 
 /*

@@ -14,8 +14,6 @@
 #include "aim/table/rows.h"
 #include "parties/study/study.h"
 
-#include <stdio.h>
-
 #define PROGRESS_NAME 27 /* columns for a marginal's name */
 
 struct progress {

@@ -4,7 +4,6 @@
 #include "aim/budget/forms.h"
 #include "aim/table/series.h"
 #include "base/file.h"
-#include "base/text.h"
 #include "base/words.h"
 #include "parties/display/report_private.h"
 #include "parties/study/study_text.h"

@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "base/bytes.h"
 #include "parties/study/study.h"
 
 #include <jansson.h>

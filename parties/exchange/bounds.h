@@ -10,7 +10,6 @@
  */
 #pragma once
 
-#include "aim/budget/score.h"
 #include "parties/study/study.h"
 
 struct bounds {

@@ -4,7 +4,6 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/secret.h"
-#include "parties/exchange/dials.h"
 #include "parties/exchange/failures.h"
 #include "parties/exchange/pulse.h"
 #include "parties/study/roster.h"

@@ -11,8 +11,6 @@
 #include "parties/exchange/dials.h"
 #include "parties/exchange/request.h"
 #include "parties/exchange/witness.h"
-#include "parties/study/identity.h"
-#include "parties/study/study.h"
 
 struct client;
 

@@ -3,8 +3,6 @@
 
 #include "netio/dial.h"
 #include "parties/exchange/message.h"
-#include "parties/study/identity.h"
-#include "parties/study/study.h"
 #include "parties/study/token.h"
 
 /* A dial to one server's gate. */

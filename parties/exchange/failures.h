@@ -2,7 +2,6 @@
 #pragma once
 
 #include "parties/exchange/message.h"
-#include "parties/study/study.h"
 
 /*
  * Whether `e` tells more than another failure. A failed check tells most; a lost peer tells least,

@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include "base/bytes.h"
 #include "parties/study/study.h"
 
 /* A length, and the hash at that length. */

@@ -13,7 +13,6 @@
 
 #include "netio/context.h"
 #include "parties/exchange/request.h"
-#include "parties/study/identity.h"
 #include "parties/study/study.h"
 
 struct pulse;

@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include "base/bytes.h"
 #include "parties/study/study.h"
 
 #define RECEIPT_FILE_MAX 4096

@@ -13,7 +13,6 @@
 #pragma once
 
 #include "aim/run/ask.h"
-#include "base/bytes.h"
 #include "parties/study/warrant.h"
 
 #define REQUEST_VERSION 5u

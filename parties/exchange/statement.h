@@ -15,7 +15,6 @@
  */
 #pragma once
 
-#include "base/bytes.h"
 #include "parties/setting/upload.h"
 #include "parties/study/study.h"
 

@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include "aim/budget/ledger.h"
 #include "base/words.h"
 #include "parties/study/study.h"
 

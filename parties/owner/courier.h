@@ -15,7 +15,6 @@
 #include "parties/exchange/witness.h"
 #include "parties/owner/server_status.h"
 #include "parties/setting/upload.h"
-#include "parties/study/token.h"
 
 struct courier_options {
     const struct study *study;

@@ -8,8 +8,6 @@
  */
 #pragma once
 
-#include "base/error.h"
-#include "base/log.h"
 #include "parties/study/study.h"
 
 /*

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "aim/table/table.h"
-#include "base/bytes.h"
 #include "parties/study/study.h"
 
 /* The columns that an owner holds, in the study's order; the caller frees it. */

@@ -6,9 +6,7 @@
 
 #include "parties/server/assembly.h"
 #include "parties/server/front.h"
-#include "parties/server/intake.h"
 #include "parties/server/parcels.h"
-#include "parties/server/seats.h"
 
 struct front {
     struct site *site;

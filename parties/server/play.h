@@ -35,7 +35,6 @@
 #pragma once
 
 #include "parties/server/openings.h"
-#include "parties/setting/engine.h"
 #include "parties/setting/split.h"
 #include "parties/store/store_rounds.h"
 

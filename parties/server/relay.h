@@ -12,8 +12,6 @@
  */
 #pragma once
 
-#include "base/bytes.h"
-#include "base/log.h"
 #include "parties/study/study.h"
 
 struct relay;

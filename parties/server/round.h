@@ -30,8 +30,6 @@
 #include "parties/audit/audit_file.h"
 #include "parties/store/store_rounds.h"
 
-#include <stdbool.h>
-
 /* Sends the same block to all neighbours, and receives theirs. */
 enum err round_broadcast(struct net *net, const void *own, size_t size, void *prev,
                          void *next) MUST_CHECK;

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/rate.h"
 #include "parties/study/roster.h"
-#include "parties/study/token.h"
 
 #include <sodium.h>
 #include <string.h>

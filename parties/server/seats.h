@@ -19,8 +19,6 @@
 #include "parties/store/store.h"
 #include "parties/study/token.h"
 
-#include <stdbool.h>
-
 struct seats;
 
 #define SEATS_AT_ONCE 20

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "parties/study/identity.h"
 #include "parties/study/study.h"
 
 #include <stdatomic.h>

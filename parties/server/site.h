@@ -5,9 +5,7 @@
  */
 #pragma once
 
-#include "aim/budget/ledger.h"
 #include "netio/gate.h"
-#include "netio/transport.h"
 #include "parties/audit/audit.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/head.h"

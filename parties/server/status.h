@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include "base/bytes.h"
 #include "netio/transport.h"
 #include "parties/exchange/upload_entry.h"
 #include "parties/study/study.h"

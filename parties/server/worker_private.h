@@ -11,7 +11,6 @@
 #include "parties/exchange/request.h"
 #include "parties/server/play.h"
 #include "parties/server/worker.h"
-#include "parties/setting/setting.h"
 
 #define WORKER_POLL_MS 200
 

@@ -22,7 +22,6 @@
  */
 #pragma once
 
-#include "base/bytes.h"
 #include "parties/setting/split.h"
 
 #define UPLOAD_ID_SIZE 16

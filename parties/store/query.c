@@ -37,6 +37,17 @@ struct query query_of(struct store *s, const char *sql)
     return q;
 }
 
+struct query query_with(struct store *s, const char *sql, const struct query_value *v, size_t n)
+{
+    struct query q = query_of(s, sql);
+    for (size_t i = 0; i < n; i++)
+        if (v[i].is_bytes)
+            query_put(&q, v[i].bytes, v[i].number);
+        else
+            query_put_u64(&q, v[i].number);
+    return q;
+}
+
 enum err query_end(struct query *q)
 {
     if (q->statement != NULL) {
@@ -155,6 +166,21 @@ void query_copy(struct query *q, void *out, size_t n)
     }
     if (q->e == ERR_OK)
         memcpy(out, p, n);
+}
+
+enum err query_any(struct query *q, bool *any)
+{
+    *any = query_row(q);
+    return query_end(q);
+}
+
+enum err query_one(struct query *q, struct bytes *out)
+{
+    const bool found = query_row(q);
+    if (found)
+        query_bytes(q, out);
+    TRY(query_end(q));
+    return found ? ERR_OK : ERR_LOST;
 }
 
 enum err query_run(struct query *q, bool *changed)

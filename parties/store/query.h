@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/array.h"
 #include "base/bytes.h"
 
 #include <sqlite3.h>
@@ -24,7 +25,20 @@ struct query {
 /* Logs SQLite's message about its last failure, and returns ERR_SYSTEM. */
 enum err query_failed(struct store *s, const char *what) MUST_CHECK;
 
+/* A parameter: a number, or bytes, which are borrowed until the end. */
+struct query_value {
+    bool is_bytes;
+    const void *bytes;
+    uint64_t number; /* or how many bytes */
+};
+#define NUMBER(v) ((struct query_value){.number = (v)})
+#define BYTES(p, n) ((struct query_value){true, (p), (n)})
+#define QUERY_VALUES(...) COUNTED(((const struct query_value[]){__VA_ARGS__}))
+
+/* A statement with its first parameters: QUERY(store, sql, NUMBER(owner), BYTES(id, size)). */
+#define QUERY(store, sql, ...) query_with((store), (sql), QUERY_VALUES(__VA_ARGS__))
 struct query query_of(struct store *s, const char *sql);
+struct query query_with(struct store *s, const char *sql, const struct query_value *v, size_t n);
 enum err query_end(struct query *q) MUST_CHECK;
 /* Before the store is closed: frees the statements that are kept. */
 void query_forget(struct store *s);
@@ -51,3 +65,9 @@ void query_copy(struct query *q, void *out, size_t n);
 
 /* Runs a statement without result rows, and ends it; `changed` (or NULL): if it changed any row. */
 enum err query_run(struct query *q, bool *changed) MUST_CHECK;
+#define CHANGE(store, changed, sql, ...)                                                           \
+    query_run(&(struct query[]){QUERY(store, sql, __VA_ARGS__)}[0], changed)
+
+/* Ends a query: whether it has a row; the bytes of its only column, ERR_LOST if it has none. */
+enum err query_any(struct query *q, bool *any) MUST_CHECK;
+enum err query_one(struct query *q, struct bytes *out) MUST_CHECK;

@@ -45,27 +45,19 @@ enum err store_adopt(struct store *store, const struct bytes *entry, const struc
     return append_adopted(store, &round, entry, &own);
 }
 
-static enum err delete_of(struct store *s, const char *sql, uint64_t number, bool *deleted)
-{
-    struct query q = query_of(s, sql);
-    query_put_u64(&q, number);
-    return query_run(&q, deleted);
-}
-
 /* Within a batch. */
 static enum err drop(struct store *s, uint64_t number)
 {
     struct store_found found;
-    bool done;
     TRY(store_round_of(s, number, &found));
     if (found.standing != STANDING_BOUND)
         return ERR_LOST;
-    TRY(delete_of(s,
-                  "DELETE FROM noise WHERE (run, sequence) IN"
-                  " (SELECT run, sequence FROM rounds WHERE number = ?)",
-                  number, &done));
-    TRY(delete_of(s, "DELETE FROM rounds WHERE number = ?", number, &done));
-    return delete_of(s, "DELETE FROM ledger WHERE number = ?", number, &done);
+    TRY(CHANGE(s, NULL,
+               "DELETE FROM noise WHERE (run, sequence) IN"
+               " (SELECT run, sequence FROM rounds WHERE number = ?)",
+               NUMBER(number)));
+    TRY(CHANGE(s, NULL, "DELETE FROM rounds WHERE number = ?", NUMBER(number)));
+    return CHANGE(s, NULL, "DELETE FROM ledger WHERE number = ?", NUMBER(number));
 }
 
 enum err store_drop_last(struct store *store, uint64_t number)

@@ -34,67 +34,43 @@ static enum err binding(const struct store *s, enum noise_law kind, const uint8_
     return bytes_ok(out);
 }
 
-static void put_block(struct query *q, enum noise_law kind, const uint8_t *name)
-{
-    query_put_u64(q, kind);
-    query_put(q, name, AHEAD_NAME);
-}
-
 enum err store_ahead_put(struct store *store, enum noise_law kind, const uint8_t name[AHEAD_NAME],
                          const struct bytes *noise)
 {
     struct bytes about CLEAN(bytes_clear) = {0}, sealed CLEAN(bytes_clear) = {0};
-    struct query q;
     TRY(binding(store, kind, name, &about));
     TRY(store_seal(store, about.data, about.size, noise, &sealed));
-    q = query_of(store, "INSERT INTO ahead(kind, name, sealed) VALUES(?, ?, ?)");
-    put_block(&q, kind, name);
-    query_put_bytes(&q, &sealed);
-    return query_run(&q, NULL);
+    return CHANGE(store, NULL, "INSERT INTO ahead(kind, name, sealed) VALUES(?, ?, ?)",
+                  NUMBER(kind), BYTES(name, AHEAD_NAME), BYTES(sealed.data, sealed.size));
 }
 
 /* Within a batch, like all deletions: its end empties the log. */
 static enum err delete_block(struct store *s, enum noise_law kind, const uint8_t *name)
 {
-    struct query q = query_of(s, "DELETE FROM ahead WHERE kind = ? AND name = ?");
-    put_block(&q, kind, name);
     s->erased = true;
-    return query_run(&q, NULL);
+    return CHANGE(s, NULL, "DELETE FROM ahead WHERE kind = ? AND name = ?", NUMBER(kind),
+                  BYTES(name, AHEAD_NAME));
 }
 
 enum err store_ahead_push(struct store *store, enum noise_law kind, const uint8_t name[AHEAD_NAME],
                           const struct bytes *noise)
 {
-    struct query q;
     TRY(delete_block(store, kind, name));
-    q = query_of(store, "DELETE FROM ahead WHERE kind = ? AND rowid NOT IN (SELECT rowid FROM "
-                        "ahead WHERE kind = ? ORDER BY rowid DESC LIMIT ?)");
-    query_put_u64(&q, kind);
-    query_put_u64(&q, kind);
-    query_put_u64(&q, AHEAD_BLOCKS - 1);
-    TRY(query_run(&q, NULL));
+    TRY(CHANGE(store, NULL,
+               "DELETE FROM ahead WHERE kind = ?1 AND rowid NOT IN (SELECT rowid FROM "
+               "ahead WHERE kind = ?1 ORDER BY rowid DESC LIMIT ?2)",
+               NUMBER(kind), NUMBER(AHEAD_BLOCKS - 1)));
     return store_ahead_put(store, kind, name, noise);
-}
-
-static enum err read_block(struct store *s, enum noise_law kind, const uint8_t *name,
-                           struct bytes *sealed)
-{
-    struct query q = query_of(s, "SELECT sealed FROM ahead WHERE kind = ? AND name = ?");
-    bool found;
-    put_block(&q, kind, name);
-    found = query_row(&q);
-    if (found)
-        query_bytes(&q, sealed);
-    TRY(query_end(&q));
-    return found ? ERR_OK : ERR_LOST;
 }
 
 enum err store_ahead_take(struct store *store, enum noise_law kind, const uint8_t name[AHEAD_NAME],
                           struct bytes *noise)
 {
+    struct query q = QUERY(store, "SELECT sealed FROM ahead WHERE kind = ? AND name = ?",
+                           NUMBER(kind), BYTES(name, AHEAD_NAME));
     struct bytes about CLEAN(bytes_clear) = {0}, sealed CLEAN(bytes_clear) = {0};
     enum err e;
-    TRY(read_block(store, kind, name, &sealed));
+    TRY(query_one(&q, &sealed));
     TRY(binding(store, kind, name, &about));
     TRY(store_batch(store));
     TRY(store_batch_end(store, delete_block(store, kind, name)));

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "base/error.h"
 #include "base/log.h"
 
 #include <stdint.h>

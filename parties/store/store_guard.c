@@ -4,11 +4,11 @@
 
 enum err store_guard_begin(struct store *store)
 {
-    struct query q = query_of(store, "UPDATE guard SET begun = begun + 1, tries = tries + 1"
-                                     " WHERE NOT failed AND tries < ?");
     bool changed;
-    query_put_u64(&q, STORE_GUARD_TRIES);
-    TRY(query_run(&q, &changed));
+    TRY(CHANGE(store, &changed,
+               "UPDATE guard SET begun = begun + 1, tries = tries + 1"
+               " WHERE NOT failed AND tries < ?",
+               NUMBER(STORE_GUARD_TRIES)));
     return changed ? ERR_OK : ERR_REFUSED;
 }
 

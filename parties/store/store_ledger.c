@@ -44,12 +44,6 @@ enum err store_read_entry(const void *p, size_t n, struct store_round *round,
     return reader_done(&in);
 }
 
-void store_put_name(struct query *q, const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence)
-{
-    query_put(q, run, REQUEST_RUN_SIZE);
-    query_put_u64(q, sequence);
-}
-
 void store_chain(const void *entry, size_t n, uint8_t head[32])
 {
     hash_labelled(head, "trefoil-ledger-2", head, 32, entry, n);
@@ -57,18 +51,13 @@ void store_chain(const void *entry, size_t n, uint8_t head[32])
 
 enum err store_append_entry(struct store *s, const struct bytes *entry, struct store_head *head)
 {
-    struct query q = query_of(s, "INSERT INTO ledger VALUES(?, ?, ?)");
     struct store_head next = *head;
-    enum err e;
     store_chain(entry->data, entry->size, next.head);
     next.number++;
-    query_put_u64(&q, next.number);
-    query_put_bytes(&q, entry);
-    query_put(&q, next.head, sizeof next.head);
-    e = query_run(&q, NULL);
-    if (e == ERR_OK)
-        *head = next;
-    return e;
+    TRY(CHANGE(s, NULL, "INSERT INTO ledger VALUES(?, ?, ?)", NUMBER(next.number),
+               BYTES(entry->data, entry->size), BYTES(next.head, sizeof next.head)));
+    *head = next;
+    return ERR_OK;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -179,10 +168,9 @@ enum err store_debits(struct store *store, uint64_t *count)
 
 enum err store_entry(struct store *store, uint64_t number, struct bytes *entry, uint8_t head[32])
 {
-    struct query q = query_of(store, "SELECT entry, head FROM ledger WHERE number = ?");
-    bool found;
-    query_put_u64(&q, number);
-    found = query_row(&q);
+    struct query q = QUERY(store, "SELECT entry, head FROM ledger WHERE number = ?",
+                           NUMBER(number));
+    const bool found = query_row(&q);
     if (found) {
         query_bytes(&q, entry);
         query_copy(&q, head, 32);

@@ -4,9 +4,10 @@
 /* They follow each other, and the last one says it: a sum would read the bytes of all. */
 static enum err bytes_held(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], uint64_t *held)
 {
-    struct query q = query_of(s, "SELECT COALESCE((SELECT first + size FROM parts WHERE id = ?"
-                                 " ORDER BY first DESC LIMIT 1), 0)");
-    query_put(&q, id, UPLOAD_ID_SIZE);
+    struct query q = QUERY(s,
+                           "SELECT COALESCE((SELECT first + size FROM parts WHERE id = ?"
+                           " ORDER BY first DESC LIMIT 1), 0)",
+                           BYTES(id, UPLOAD_ID_SIZE));
     if (query_row(&q))
         *held = query_u64(&q);
     return query_end(&q);
@@ -18,23 +19,18 @@ static enum err write_part(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], ui
     const struct store_binding binding = store_binding(id, first, 8);
     struct bytes plain CLEAN(bytes_clear) = {0};
     struct bytes sealed CLEAN(bytes_clear) = {0};
-    struct query q;
     bytes_put(&plain, p, n);
     TRY(bytes_ok(&plain));
     TRY(store_seal(s, binding.bytes, binding.size, &plain, &sealed));
-    q = query_of(s, "INSERT INTO parts VALUES(?, ?, ?, ?)");
-    query_put(&q, id, UPLOAD_ID_SIZE);
-    query_put_u64(&q, first);
-    query_put_u64(&q, n);
-    query_put_bytes(&q, &sealed);
-    return query_run(&q, NULL);
+    return CHANGE(s, NULL, "INSERT INTO parts VALUES(?, ?, ?, ?)", BYTES(id, UPLOAD_ID_SIZE),
+                  NUMBER(first), NUMBER(n), BYTES(sealed.data, sealed.size));
 }
 
 /* All parts of an upload, one after another. */
 static enum err join_parts(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], struct bytes *vector)
 {
-    struct query q = query_of(s, "SELECT first, sealed FROM parts WHERE id = ? ORDER BY first");
-    query_put(&q, id, UPLOAD_ID_SIZE);
+    struct query q = QUERY(s, "SELECT first, sealed FROM parts WHERE id = ? ORDER BY first",
+                           BYTES(id, UPLOAD_ID_SIZE));
     while (query_row(&q)) {
         const struct store_binding binding = store_binding(id, query_u64(&q), 8);
         struct bytes plain CLEAN(bytes_clear) = {0};
@@ -46,13 +42,6 @@ static enum err join_parts(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], st
             q.e = bytes_ok(vector);
     }
     return query_end(&q);
-}
-
-static enum err drop_parts(struct store *s, const uint8_t id[UPLOAD_ID_SIZE])
-{
-    struct query q = query_of(s, "DELETE FROM parts WHERE id = ?");
-    query_put(&q, id, UPLOAD_ID_SIZE);
-    return query_run(&q, NULL);
 }
 
 /* All is here, in parts or in u->vector: the upload takes it if it matches the commitment. */
@@ -70,7 +59,7 @@ static enum err complete_parts(struct store *s, struct upload *u, uint64_t *held
     if (e == ERR_OK)
         e = upload_check(u, s->index, s->study->terms.digest);
     if (e == ERR_OK || e == ERR_DATA)
-        TRY(drop_parts(s, u->id));
+        TRY(CHANGE(s, NULL, "DELETE FROM parts WHERE id = ?", BYTES(u->id, UPLOAD_ID_SIZE)));
     if (e == ERR_DATA)
         *held = 0;
     if (e == ERR_OK)

@@ -109,8 +109,8 @@ enum err store_write_entry(const struct store_round *round, const char *ledger,
                            struct bytes *out) MUST_CHECK;
 enum err store_read_entry(const void *p, size_t n, struct store_round *round,
                           char text[STORE_LEDGER_TEXT]) MUST_CHECK;
-/* A round's run and sequence, as the next two parameters. */
-void store_put_name(struct query *q, const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence);
+/* A round's run and sequence, as two parameters. */
+#define STORE_NAME(round) BYTES((round)->run, REQUEST_RUN_SIZE), NUMBER((round)->sequence)
 /* Within a transaction: adds an entry to the chain, and moves `head` on. */
 enum err store_append_entry(struct store *s, const struct bytes *entry,
                             struct store_head *head) MUST_CHECK;

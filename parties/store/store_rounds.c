@@ -30,7 +30,8 @@
 /* In the order of COLUMNS. */
 static void put_round(struct query *q, const struct store_round *round)
 {
-    store_put_name(q, round->run, round->sequence);
+    query_put(q, round->run, sizeof round->run);
+    query_put_u64(q, round->sequence);
     query_put(q, round->request, sizeof round->request);
     query_put(q, round->uploads, sizeof round->uploads);
     query_put(q, round->stake.of, sizeof round->stake.of);
@@ -80,28 +81,28 @@ static enum err take_found(struct query *q, struct store_found *found)
 enum err store_find_round(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
                           uint32_t sequence, struct store_found *found)
 {
-    struct query q = query_of(store, "SELECT " FOUND " FROM rounds WHERE run = ? AND sequence = ?");
-    store_put_name(&q, run, sequence);
+    struct query q = QUERY(store, "SELECT " FOUND " FROM rounds WHERE run = ? AND sequence = ?",
+                           BYTES(run, REQUEST_RUN_SIZE), NUMBER(sequence));
     return take_found(&q, found);
 }
 
 enum err store_round_of(struct store *store, uint64_t number, struct store_found *found)
 {
-    struct query q = query_of(store, "SELECT " FOUND " FROM rounds WHERE number = ?");
-    query_put_u64(&q, number);
+    struct query q = QUERY(store, "SELECT " FOUND " FROM rounds WHERE number = ?", NUMBER(number));
     return take_found(&q, found);
 }
 
 enum err store_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE], uint32_t *rounds,
                    struct bytes *upload_ids)
 {
-    struct query q = query_of(store, "WITH bound AS (SELECT sequence, upload_ids FROM rounds"
-                                     " WHERE run = ? AND number IS NOT NULL)"
-                                     " SELECT sequence, (SELECT upload_ids FROM bound"
-                                     " WHERE length(upload_ids) > 0 ORDER BY sequence DESC LIMIT 1)"
-                                     " FROM bound ORDER BY sequence DESC LIMIT 1");
+    struct query q = QUERY(store,
+                           "WITH bound AS (SELECT sequence, upload_ids FROM rounds"
+                           " WHERE run = ? AND number IS NOT NULL)"
+                           " SELECT sequence, (SELECT upload_ids FROM bound"
+                           " WHERE length(upload_ids) > 0 ORDER BY sequence DESC LIMIT 1)"
+                           " FROM bound ORDER BY sequence DESC LIMIT 1",
+                           BYTES(run, REQUEST_RUN_SIZE));
     *rounds = 0;
-    query_put(&q, run, REQUEST_RUN_SIZE);
     if (query_row(&q)) {
         *rounds = (uint32_t)query_u64(&q) + 1;
         if (upload_ids != NULL)
@@ -113,10 +114,10 @@ enum err store_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE], uin
 enum err store_analyst(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
                        uint8_t analyst[32], bool *known)
 {
-    struct query q = query_of(store,
-                              "SELECT analyst FROM rounds WHERE run = ? AND number IS NOT NULL"
-                              " ORDER BY sequence DESC LIMIT 1");
-    query_put(&q, run, REQUEST_RUN_SIZE);
+    struct query q = QUERY(store,
+                           "SELECT analyst FROM rounds WHERE run = ? AND number IS NOT NULL"
+                           " ORDER BY sequence DESC LIMIT 1",
+                           BYTES(run, REQUEST_RUN_SIZE));
     *known = query_row(&q);
     if (*known)
         query_copy(&q, analyst, 32);
@@ -137,17 +138,15 @@ struct rounds_step {
 static enum err advance(struct store *s, const struct store_round *round,
                         const struct rounds_step *step, bool *advanced)
 {
-    struct query q = query_of(
-        s, "UPDATE rounds SET standing = ?3, number = COALESCE(?4, number),"
-           " selected = COALESCE(?5, selected), opened = COALESCE(?6, opened), entry = NULL"
-           " WHERE run = ?1 AND sequence = ?2 AND standing BETWEEN ?7 AND ?8");
-    store_put_name(&q, round->run, round->sequence);
-    query_put_u64(&q, step->to);
+    struct query q = QUERY(
+        s,
+        "UPDATE rounds SET standing = ?5, number = COALESCE(?6, number),"
+        " selected = COALESCE(?7, selected), opened = COALESCE(?8, opened), entry = NULL"
+        " WHERE run = ?1 AND sequence = ?2 AND standing BETWEEN ?3 AND ?4",
+        STORE_NAME(round), NUMBER(step->from), NUMBER(step->until), NUMBER(step->to));
     query_put_number(&q, step->number);
     query_put_number(&q, step->selected);
     query_put_bytes(&q, step->opened);
-    query_put_u64(&q, step->from);
-    query_put_u64(&q, step->until);
     return query_run(&q, advanced);
 }
 
@@ -156,17 +155,17 @@ static enum err advance(struct store *s, const struct store_round *round,
 /* Whether no bound round has any of these samples. */
 static enum err stake_is_free(struct store *s, const struct stake_place *r)
 {
-    struct query q = query_of(s, "SELECT 1 FROM rounds WHERE number IS NOT NULL AND tape = ?1 AND"
-                                 " (gauss_from < ?3 AND gauss_from + gauss_count > ?2 OR"
-                                 " gumbel_from < ?5 AND gumbel_from + gumbel_count > ?4)");
+    struct query q = QUERY(s,
+                           "SELECT 1 FROM rounds WHERE number IS NOT NULL AND tape = ?1 AND"
+                           " (gauss_from < ?3 AND gauss_from + gauss_count > ?2 OR"
+                           " gumbel_from < ?5 AND gumbel_from + gumbel_count > ?4)",
+                           BYTES(r->of, sizeof r->of));
     bool taken;
-    query_put(&q, r->of, sizeof r->of);
     for (unsigned k = 0; k < STAKE_KINDS; k++) {
         query_put_u64(&q, r->from[k]);
         query_put_u64(&q, r->from[k] + r->count[k]);
     }
-    taken = query_row(&q);
-    TRY(query_end(&q));
+    TRY(query_any(&q, &taken));
     if (!taken)
         return ERR_OK;
     return log_fail(s->log, ERR_REFUSED,
@@ -212,10 +211,11 @@ static enum err drop_staged(struct store *s, bool *dropped)
 /* Whether the run's last list already names this round's uploads: then it is not stored again. */
 static enum err has_list(struct store *s, const struct store_round *round, bool *has)
 {
-    struct query q = query_of(s, "SELECT uploads FROM rounds WHERE run = ? AND number IS NOT NULL"
-                                 " AND length(upload_ids) > 0 ORDER BY sequence DESC LIMIT 1");
+    struct query q = QUERY(s,
+                           "SELECT uploads FROM rounds WHERE run = ? AND number IS NOT NULL"
+                           " AND length(upload_ids) > 0 ORDER BY sequence DESC LIMIT 1",
+                           BYTES(round->run, sizeof round->run));
     uint8_t uploads[sizeof round->uploads];
-    query_put(&q, round->run, sizeof round->run);
     *has = query_row(&q);
     if (*has)
         query_copy(&q, uploads, sizeof uploads);
@@ -340,10 +340,9 @@ enum err store_adopt_round(struct store *s, const struct store_round *round, uin
 
 enum err store_attempt(struct store *store, const struct store_round *round)
 {
-    struct query q = query_of(
-        store, "UPDATE rounds SET attempts = attempts + 1 WHERE run = ? AND sequence = ?");
-    store_put_name(&q, round->run, round->sequence);
-    return query_run(&q, NULL);
+    return CHANGE(store, NULL,
+                  "UPDATE rounds SET attempts = attempts + 1 WHERE run = ? AND sequence = ?",
+                  STORE_NAME(round));
 }
 
 static enum err differs(struct store *s, const struct store_round *round)
@@ -388,15 +387,10 @@ enum err store_put_values(struct store *s, const struct store_round *round,
 
 enum err store_values(struct store *store, const struct store_round *round, struct bytes *values)
 {
-    struct query q = query_of(
-        store, "SELECT opened FROM rounds WHERE run = ? AND sequence = ? AND opened IS NOT NULL");
-    bool opened;
-    store_put_name(&q, round->run, round->sequence);
-    opened = query_row(&q);
-    if (opened)
-        query_bytes(&q, values);
-    TRY(query_end(&q));
-    return opened ? ERR_OK : ERR_LOST;
+    struct query q = QUERY(
+        store, "SELECT opened FROM rounds WHERE run = ? AND sequence = ? AND opened IS NOT NULL",
+        STORE_NAME(round));
+    return query_one(&q, values);
 }
 
 enum err store_end_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE])

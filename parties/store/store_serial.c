@@ -3,9 +3,9 @@
 
 enum err store_serial(struct store *store, uint32_t owner, struct store_serial *last)
 {
-    struct query q = query_of(store, "SELECT serial, kind, digest FROM serials WHERE owner = ?");
+    struct query q = QUERY(store, "SELECT serial, kind, digest FROM serials WHERE owner = ?",
+                           NUMBER(owner));
     *last = (struct store_serial){0};
-    query_put_u64(&q, owner);
     if (query_row(&q)) {
         last->serial = query_u64(&q);
         last->kind = (uint8_t)query_u64(&q);
@@ -16,10 +16,7 @@ enum err store_serial(struct store *store, uint32_t owner, struct store_serial *
 
 enum err store_set_serial(struct store *store, uint32_t owner, const struct store_serial *last)
 {
-    struct query q = query_of(store, "INSERT OR REPLACE INTO serials VALUES(?, ?, ?, ?)");
-    query_put_u64(&q, owner);
-    query_put_u64(&q, last->serial);
-    query_put_u64(&q, last->kind);
-    query_put(&q, last->digest, sizeof last->digest);
-    return query_run(&q, NULL);
+    return CHANGE(store, NULL, "INSERT OR REPLACE INTO serials VALUES(?, ?, ?, ?)", NUMBER(owner),
+                  NUMBER(last->serial), NUMBER(last->kind),
+                  BYTES(last->digest, sizeof last->digest));
 }

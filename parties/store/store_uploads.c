@@ -62,8 +62,7 @@ static enum err unseal(struct store *s, struct query *row, struct upload *u)
 static enum err find(struct store *s, const char *sql, const uint8_t id[UPLOAD_ID_SIZE],
                      struct upload *u, bool *found)
 {
-    struct query q = query_of(s, sql);
-    query_put(&q, id, UPLOAD_ID_SIZE);
+    struct query q = QUERY(s, sql, BYTES(id, UPLOAD_ID_SIZE));
     *found = query_row(&q);
     if (*found)
         q.e = unseal(s, &q, u);
@@ -79,11 +78,9 @@ enum err store_find_upload(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], st
 
 static enum err owner_is_free(struct store *s, uint32_t owner)
 {
-    struct query q = query_of(s, "SELECT 1 FROM uploads WHERE owner = ?");
+    struct query q = QUERY(s, "SELECT 1 FROM uploads WHERE owner = ?", NUMBER(owner));
     bool taken;
-    query_put_u64(&q, owner);
-    taken = query_row(&q);
-    TRY(query_end(&q));
+    TRY(query_any(&q, &taken));
     return taken ? ERR_REFUSED : ERR_OK;
 }
 
@@ -91,37 +88,23 @@ enum err store_write_upload(struct store *s, const struct upload *u)
 {
     struct bytes sealed CLEAN(bytes_clear) = {0};
     uint8_t digest[32];
-    struct query q;
     TRY(seal(s, u, &sealed));
     upload_digest(u, s->study->terms.digest, digest);
-    q = query_of(s, "INSERT OR REPLACE INTO uploads VALUES(?, ?, ?, ?, 0, ?, ?)");
-    query_put(&q, u->id, sizeof u->id);
-    query_put_u64(&q, u->owner);
-    query_put(&q, digest, sizeof digest);
-    query_put_u64(&q, u->whole);
-    query_put_bytes(&q, &sealed);
-    query_put_u64(&q, (uint64_t)date_now());
-    return query_run(&q, NULL);
-}
-
-/* Runs a statement whose one parameter is an owner. */
-static enum err execute_for(struct store *s, const char *sql, uint32_t owner)
-{
-    struct query q = query_of(s, sql);
-    query_put_u64(&q, owner);
-    return query_run(&q, NULL);
+    return CHANGE(s, NULL, "INSERT OR REPLACE INTO uploads VALUES(?, ?, ?, ?, 0, ?, ?)",
+                  BYTES(u->id, sizeof u->id), NUMBER(u->owner), BYTES(digest, sizeof digest),
+                  NUMBER(u->whole), BYTES(sealed.data, sealed.size), NUMBER((uint64_t)date_now()));
 }
 
 /* Deletes an owner's upload, with its parts, and what is known of it. */
 static enum err delete_of(struct store *s, uint32_t owner)
 {
     s->erased = true;
-    TRY(execute_for(s, "DELETE FROM parts WHERE id IN (SELECT id FROM uploads WHERE owner = ?)",
-                    owner));
-    TRY(execute_for(
-        s, "DELETE FROM sorted WHERE digest IN (SELECT digest FROM uploads WHERE owner = ?)",
-        owner));
-    return execute_for(s, "DELETE FROM uploads WHERE owner = ?", owner);
+    TRY(CHANGE(s, NULL, "DELETE FROM parts WHERE id IN (SELECT id FROM uploads WHERE owner = ?)",
+               NUMBER(owner)));
+    TRY(CHANGE(s, NULL,
+               "DELETE FROM sorted WHERE digest IN (SELECT digest FROM uploads WHERE owner = ?)",
+               NUMBER(owner)));
+    return CHANGE(s, NULL, "DELETE FROM uploads WHERE owner = ?", NUMBER(owner));
 }
 
 /* Whether every debit paid only for a look, which takes one sample. */
@@ -157,7 +140,7 @@ static enum err put_new(struct store *s, const struct upload *u, bool replace)
         e = delete_of(s, u->owner);
     }
     TRY(e);
-    TRY(execute_for(s, "DELETE FROM withdrawn WHERE owner = ?", u->owner));
+    TRY(CHANGE(s, NULL, "DELETE FROM withdrawn WHERE owner = ?", NUMBER(u->owner)));
     return store_write_upload(s, u);
 }
 
@@ -192,10 +175,10 @@ static enum err withdraw(struct store *s, uint32_t owner)
     if (e != ERR_REFUSED)
         return e;
     TRY(changeable(s));
-    TRY(execute_for(s,
-                    "INSERT OR REPLACE INTO withdrawn SELECT owner, digest, unixepoch() FROM"
-                    " uploads WHERE owner = ?",
-                    owner));
+    TRY(CHANGE(s, NULL,
+               "INSERT OR REPLACE INTO withdrawn SELECT owner, digest, unixepoch() FROM"
+               " uploads WHERE owner = ?",
+               NUMBER(owner)));
     return delete_of(s, owner);
 }
 
@@ -224,10 +207,8 @@ static const char entries_sql[] =
 static enum err read_entries(struct store *s, size_t first, size_t last,
                              struct upload_entry *entries)
 {
-    struct query q = query_of(s, entries_sql);
+    struct query q = QUERY(s, entries_sql, NUMBER(first), NUMBER(last));
     memset(entries, 0, (last - first + 1) * sizeof *entries);
-    query_put_u64(&q, first);
-    query_put_u64(&q, last);
     while (query_row(&q)) {
         struct upload_entry *entry = &entries[query_u64(&q) - first];
         entry->state = (enum upload_state)query_u64(&q);
@@ -316,10 +297,8 @@ enum err store_unforwarded(struct store *store, const uint8_t after[UPLOAD_ID_SI
 
 enum err store_forwarded(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], bool forwarded)
 {
-    struct query q = query_of(store, "UPDATE uploads SET forwarded = ? WHERE id = ?");
-    query_put_u64(&q, forwarded);
-    query_put(&q, id, UPLOAD_ID_SIZE);
-    return query_run(&q, NULL);
+    return CHANGE(store, NULL, "UPDATE uploads SET forwarded = ? WHERE id = ?", NUMBER(forwarded),
+                  BYTES(id, UPLOAD_ID_SIZE));
 }
 
 /*
@@ -328,11 +307,11 @@ enum err store_forwarded(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], 
  */
 static enum err count(struct store *s, uint64_t first, struct store_tally *t)
 {
-    struct query q = query_of(s, "SELECT (SELECT COUNT(*) FROM uploads)"
-                                 " - (SELECT COUNT(*) FROM uploads WHERE owner < ?1),"
-                                 " (SELECT COUNT(*) FROM uploads WHERE NOT complete"
-                                 " AND owner >= ?1)");
-    query_put_u64(&q, first);
+    struct query q = QUERY(s,
+                           "SELECT (SELECT COUNT(*) FROM uploads)"
+                           " - (SELECT COUNT(*) FROM uploads WHERE owner < ?1),"
+                           " (SELECT COUNT(*) FROM uploads WHERE NOT complete AND owner >= ?1)",
+                           NUMBER(first));
     if (query_row(&q)) {
         t->whole = query_u64(&q);
         t->part = query_u64(&q);

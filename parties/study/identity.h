@@ -12,13 +12,8 @@
  */
 #pragma once
 
-#include "base/error.h"
 #include "base/log.h"
 #include "base/words.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define IDENTITY_TEXT_SIZE 186 /* with the NUL; one that never expires is 5 shorter */
 

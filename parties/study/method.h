@@ -18,13 +18,9 @@
 #pragma once
 
 #include "aim/run/loop.h"
-#include "base/bytes.h"
-#include "base/words.h"
 #include "parties/study/rounds.h"
 #include "parties/study/study.h"
 #include "parties/study/yaml.h"
-
-#include <stdio.h>
 
 #define METHOD_PAIR_ERROR 1.0 /* above this an average pair's table is noise */
 #define METHOD_COLUMNS_MOST 50

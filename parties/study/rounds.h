@@ -20,9 +20,6 @@
 #include "aim/workload/workload.h"
 #include "base/words.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 struct rounds_advice {
     unsigned least, about, most; /* of rounds; `about` is the geometric mean */
 };

@@ -14,20 +14,12 @@
 
 #include "aim/budget/ledger.h"
 #include "aim/budget/score.h"
-#include "aim/table/domain.h"
 #include "aim/table/person_key.h"
 #include "aim/train/features.h"
-#include "aim/workload/workload.h"
 #include "base/bytes.h"
-#include "base/error.h"
-#include "base/log.h"
-#include "base/noise.h"
 #include "base/terms.h"
 #include "parties/study/identity.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #define STUDY_SERVERS_MOST 3 /* room for so many; how many there are: study->servers */

@@ -17,7 +17,6 @@
  */
 #pragma once
 
-#include "base/bytes.h"
 #include "parties/study/study.h"
 
 #define WARRANT_PURPOSE_SIZE 201 /* with the NUL */

@@ -13,11 +13,8 @@
 #pragma once
 
 #include "base/array.h"
-#include "base/error.h"
 #include "base/log.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <yaml.h>
 

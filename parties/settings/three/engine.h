@@ -9,7 +9,6 @@
 #pragma once
 
 #include "mpc/check/check.h"
-#include "parties/exchange/bounds.h"
 #include "parties/setting/engine.h"
 #include "parties/settings/three/ahead.h"
 #include "parties/settings/three/round_sorted.h"

@@ -1,4 +1,3 @@
-#include "parties/settings/three/ranks.h"
 
 #include "base/cores.h"
 #include "base/memory.h"

@@ -10,10 +10,8 @@
  */
 #pragma once
 
-#include "mpc/party/party.h"
 #include "parties/exchange/bounds.h"
 #include "parties/settings/three/keyed.h"
-#include "parties/settings/three/split.h"
 #include "protocols/portion.h"
 
 struct tally {

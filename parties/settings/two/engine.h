@@ -16,13 +16,10 @@
  */
 #pragma once
 
-#include "netio/net.h"
 #include "parties/exchange/bounds.h"
 #include "parties/setting/engine.h"
-#include "parties/settings/two/own_tape.h"
 #include "parties/settings/two/owner_noise.h"
 #include "parties/settings/two/score.h"
-#include "parties/settings/two/sums.h"
 
 struct two {
     const struct study *study; /* borrowed, as is all but sums, rows, tape, pair */

@@ -15,8 +15,6 @@
 #include "base/random.h"
 #include "parties/setting/stake.h"
 
-#include <stddef.h>
-
 #define OWN_TAPE_LEAST ((size_t)4096)    /* words that are drawn at once */
 #define OWN_TAPE_BATCH ((size_t)1 << 20) /* and at most, unless one request takes more: 8 MiB */
 #define OWN_PARTS STAKE_KINDS            /* the reel of own parts of joint noise: in no stake */
