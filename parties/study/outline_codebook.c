@@ -15,41 +15,18 @@
 enum { NAME, KIND, VALUES, MIN, MAX, MISSING, LABEL, VALIDATION, REQUIRED, IDENTIFIER, BINS, STEP };
 #define ROLES (STEP + 1)
 static const struct {
-    const char *word;
+    const char *words; /* with spaces between them, as below */
     unsigned role;
 } heads[] = {
-    {"name", NAME},
-    {"variable", NAME},
-    {"column", NAME},
-    {"field", NAME},
-    {"fieldname", NAME},
-    {"variablename", NAME},
-    {"columnname", NAME},
-    {"variablefieldname", NAME},
-    {"kind", KIND},
-    {"type", KIND},
-    {"datatype", KIND},
-    {"fieldtype", KIND},
-    {"values", VALUES},
-    {"range", VALUES},
-    {"valuesorrange", VALUES},
-    {"choices", VALUES},
-    {"categories", VALUES},
-    {"codes", VALUES},
-    {"levels", VALUES},
-    {"choicescalculationsorsliderlabels", VALUES},
-    {"selectchoicesorcalculations", VALUES},
-    {"min", MIN},
-    {"minimum", MIN},
-    {"textvalidationmin", MIN},
-    {"max", MAX},
-    {"maximum", MAX},
-    {"textvalidationmax", MAX},
-    {"missing", MISSING},
-    {"missingvalues", MISSING},
-    {"label", LABEL},
-    {"description", LABEL},
-    {"fieldlabel", LABEL},
+    {"name variable column field fieldname variablename columnname variablefieldname", NAME},
+    {"kind type datatype fieldtype", KIND},
+    {"values range valuesorrange choices categories codes levels"
+     " choicescalculationsorsliderlabels selectchoicesorcalculations",
+     VALUES},
+    {"min minimum textvalidationmin", MIN},
+    {"max maximum textvalidationmax", MAX},
+    {"missing missingvalues", MISSING},
+    {"label description fieldlabel", LABEL},
     {"textvalidationtypeorshowslidernumber", VALIDATION},
     {"requiredfield", REQUIRED},
     {"identifier", IDENTIFIER},
@@ -59,45 +36,23 @@ static const struct {
 
 /* Kinds by the beginnings of words for them, those of REDCap among them. */
 static const struct {
-    const char *word;
+    const char *words;
     enum outline_kind kind;
     const char *note;   /* why such a column is left out */
     const char *values; /* which it has by itself */
 } kinds[] = {
-    {"categor", OUTLINE_LABELS, "", ""},
-    {"factor", OUTLINE_LABELS, "", ""},
-    {"nominal", OUTLINE_LABELS, "", ""},
-    {"ordinal", OUTLINE_LABELS, "", ""},
-    {"enum", OUTLINE_LABELS, "", ""},
-    {"radio", OUTLINE_LABELS, "", ""},
-    {"dropdown", OUTLINE_LABELS, "", ""},
-    {"yesno", OUTLINE_LABELS, "", "1|0"},
-    {"truefalse", OUTLINE_LABELS, "", "1|0"},
-    {"checkbox", OUTLINE_LABELS, "", "1|0"},
-    {"bool", OUTLINE_LABELS, "", "1|0"},
+    {"categor factor nominal ordinal enum radio dropdown", OUTLINE_LABELS, "", ""},
+    {"yesno truefalse checkbox bool", OUTLINE_LABELS, "", "1|0"},
     {"logical", OUTLINE_LABELS, "", "TRUE|FALSE"},
     {"slider", OUTLINE_WHOLE, "", "0-100"},
-    {"int", OUTLINE_WHOLE, "", ""},
-    {"whole", OUTLINE_WHOLE, "", ""},
-    {"count", OUTLINE_WHOLE, "", ""},
-    {"num", OUTLINE_NUMBER, "", ""},
-    {"float", OUTLINE_NUMBER, "", ""},
-    {"double", OUTLINE_NUMBER, "", ""},
-    {"decimal", OUTLINE_NUMBER, "", ""},
-    {"real", OUTLINE_NUMBER, "", ""},
-    {"continuous", OUTLINE_NUMBER, "", ""},
-    {"calc", OUTLINE_NUMBER, "", ""},
-    {"date", OUTLINE_DATE, "", ""},
-    {"timestamp", OUTLINE_DATE, "", ""},
+    {"int whole count", OUTLINE_WHOLE, "", ""},
+    {"num float double decimal real continuous calc", OUTLINE_NUMBER, "", ""},
+    {"date timestamp", OUTLINE_DATE, "", ""},
     {"time", OUTLINE_NONE, "a time: add its hour as a column if it matters", ""},
     {"descriptive", OUTLINE_NONE, "no data", ""},
-    {"file", OUTLINE_NONE, "a file", ""},
-    {"signature", OUTLINE_NONE, "a file", ""},
+    {"file signature", OUTLINE_NONE, "a file", ""},
     {"id", OUTLINE_NONE, "it says whose a row is (the key person in docs/study.md)", ""},
-    {"text", OUTLINE_NONE, "free text", ""},
-    {"string", OUTLINE_NONE, "free text", ""},
-    {"char", OUTLINE_NONE, "free text", ""},
-    {"notes", OUTLINE_NONE, "free text", ""},
+    {"text string char notes", OUTLINE_NONE, "free text", ""},
 };
 
 struct codebook {
@@ -127,6 +82,17 @@ static void plain_word(const char *text, char word[WORD])
     word[n] = '\0';
 }
 
+/* Whether one of the words is this one, or else begins it. */
+static bool is_among(const char *words, const char *word, bool whole)
+{
+    for (size_t n; *words != '\0'; words += n + (words[n] == ' ')) {
+        n = strcspn(words, " ");
+        if (strncmp(words, word, n) == 0 && (!whole || word[n] == '\0'))
+            return true;
+    }
+    return false;
+}
+
 static enum err take_field(void *codebook, char *text, size_t length)
 {
     struct codebook *b = codebook;
@@ -144,7 +110,7 @@ static enum err take_field(void *codebook, char *text, size_t length)
     }
     plain_word(text, word);
     for (size_t k = 0; k < sizeof heads / sizeof *heads; k++)
-        if (strcmp(word, heads[k].word) == 0) {
+        if (is_among(heads[k].words, word, true)) {
             b->role[i] = heads[k].role;
             b->known[heads[k].role] = true;
         }
@@ -198,7 +164,7 @@ static enum err take_kind(struct codebook *b, struct outline_column *c)
              coded ? values : "");
     plain_word(text != NULL ? text : "", word);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-        if (strncmp(word, kinds[k].word, strlen(kinds[k].word)) == 0) {
+        if (is_among(kinds[k].words, word, false)) {
             c->kind = kinds[k].kind;
             snprintf(own, sizeof own, "%s", kinds[k].values);
             why = kinds[k].note;
