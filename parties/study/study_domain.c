@@ -271,21 +271,28 @@ enum err study_unknown_attribute(struct study_reading *r, const yaml_node_t *nod
                       "the domain has no attribute \"%.64s\"; name one of its attributes", text);
 }
 
+enum err study_read_attribute(struct study_reading *r, const yaml_node_t *node, const char *what,
+                              uint16_t *attribute)
+{
+    const char *text;
+    uint32_t found;
+    TRY(yaml_text(r->file, node, what, &text));
+    found = domain_find(r->study->domain, text);
+    *attribute = (uint16_t)found;
+    return found == DOMAIN_NO_CODE ? study_unknown_attribute(r, node, text) : ERR_OK;
+}
+
 enum err study_read_attributes(struct study_reading *r, const yaml_node_t *node, const char *what,
                                size_t most, uint16_t *attribute, size_t *count)
 {
     TRY(yaml_list(r->file, node, what, 1, most, count));
     for (size_t i = 0; i < *count; i++) {
         const yaml_node_t *item = yaml_item(r->file, node, i);
-        const char *text;
-        uint32_t index;
-        TRY(yaml_text(r->file, item, "an attribute", &text));
-        index = domain_find(r->study->domain, text);
-        if (index == DOMAIN_NO_CODE)
-            return study_unknown_attribute(r, item, text);
-        if (!domain_insert(attribute, i, (uint16_t)index))
+        uint16_t index;
+        TRY(study_read_attribute(r, item, "an attribute", &index));
+        if (!domain_insert(attribute, i, index))
             return yaml_error(r->file, item, "the attribute %.64s comes twice; leave one out",
-                              text);
+                              r->study->domain->attribute[index].name);
     }
     return ERR_OK;
 }

@@ -27,19 +27,6 @@ static enum err copy_name(struct study_reading *r, const yaml_node_t *node, cons
     return *to == NULL ? ERR_NOMEM : ERR_OK;
 }
 
-static enum err find(struct study_reading *r, const yaml_node_t *node, const char *what,
-                     uint16_t *attribute)
-{
-    const char *text;
-    uint32_t found;
-    TRY(yaml_text(r->file, node, what, &text));
-    found = domain_find(r->study->domain, text);
-    if (found == DOMAIN_NO_CODE)
-        return study_unknown_attribute(r, node, text);
-    *attribute = (uint16_t)found;
-    return ERR_OK;
-}
-
 /* Gives a column a missing code, unless it has one. */
 static enum err let_miss(struct study_reading *r, const yaml_node_t *node, uint16_t attribute,
                          bool *added)
@@ -68,7 +55,7 @@ static enum err read_columns(struct study_reading *r, const yaml_node_t *node, s
 static enum err read_number(struct study_reading *r, const yaml_node_t *node, struct series *e)
 {
     const struct domain_attribute *a;
-    TRY(find(r, node, "number", &e->number));
+    TRY(study_read_attribute(r, node, "number", &e->number));
     a = &r->study->domain->attribute[e->number];
     if (!domain_has_order(a) || a->calendar != NULL || a->missing != NULL || a->values < 4 ||
         domain_number(a, 0) != 0 || domain_number(a, 1) != 1 || domain_number(a, 2) != 2 ||
@@ -93,8 +80,8 @@ static enum err read_dates(struct study_reading *r, const struct event_nodes *n,
                           "order of their lines");
     if (n->when == NULL)
         return ERR_OK;
-    TRY(find(r, n->when, "when", &e->when));
-    TRY(find(r, n->gap, "gap", &e->gap));
+    TRY(study_read_attribute(r, n->when, "when", &e->when));
+    TRY(study_read_attribute(r, n->gap, "gap", &e->gap));
     if (r->study->domain->attribute[e->when].calendar == NULL)
         return yaml_error(r->file, n->when, "%.64s needs kind: date",
                           r->study->domain->attribute[e->when].name);
@@ -190,24 +177,24 @@ static enum err read_previous(struct study_reading *r, const struct event_nodes 
     return ERR_OK;
 }
 
-static enum err read_end(struct study_reading *r, const struct yaml_entry *entry, struct series *e)
+static enum err read_end(struct study_reading *r, struct yaml_entry entry, struct series *e)
 {
-    const uint32_t index = domain_find(r->study->domain, entry->name);
+    const uint32_t index = domain_find(r->study->domain, entry.name);
     struct series_column *c = index != DOMAIN_NO_CODE ? column_of(e, index) : NULL;
     struct domain_attribute strict;
     size_t count;
     if (c == NULL)
-        return yaml_error(r->file, entry->key, "%.64s is not among the columns of events",
-                          entry->name);
+        return yaml_error(r->file, entry.key, "%.64s is not among the columns of events",
+                          entry.name);
     strict = r->study->domain->attribute[index];
     strict.policy = DOMAIN_REJECT;
-    TRY(yaml_list(r->file, entry->value, entry->name, 1, strict.values, &count));
+    TRY(yaml_list(r->file, entry.value, entry.name, 1, strict.values, &count));
     TRY(memory_new(&c->end, count));
     for (size_t i = 0; i < count; i++) {
-        const yaml_node_t *item = yaml_item(r->file, entry->value, i);
+        const yaml_node_t *item = yaml_item(r->file, entry.value, i);
         const char *text;
         uint32_t code;
-        TRY(yaml_text(r->file, item, entry->name, &text));
+        TRY(yaml_text(r->file, item, entry.name, &text));
         code = domain_code(&strict, text);
         if (code >= strict.values || domain_has_bins(&strict))
             return yaml_error(r->file, item,
@@ -218,22 +205,19 @@ static enum err read_end(struct study_reading *r, const struct yaml_entry *entry
         c->ends++;
     }
     return c->ends < strict.values ? ERR_OK
-                                   : yaml_error(r->file, entry->value,
+                                   : yaml_error(r->file, entry.value,
                                                 "nothing would be left that "
                                                 "another event follows");
 }
 
 static enum err read_ends(struct study_reading *r, const yaml_node_t *node, struct series *e)
 {
-    struct yaml_entry entry;
     size_t count;
     if (node == NULL)
         return ERR_OK;
     TRY(yaml_entries(r->file, node, "ends", DOMAIN_ATTRIBUTES_MAX, &count));
-    for (size_t i = 0; i < count; i++) {
-        entry = yaml_entry(r->file, node, i);
-        TRY(read_end(r, &entry, e));
-    }
+    for (size_t i = 0; i < count; i++)
+        TRY(read_end(r, yaml_entry(r->file, node, i), e));
     return ERR_OK;
 }
 

@@ -85,17 +85,11 @@ static enum err read_mapping(struct study_reading *r, const yaml_node_t *node)
 enum err study_read_link(struct study_reading *r)
 {
     const yaml_node_t *node = r->at.link;
-    static const char *const words[] = {"false", "true"};
+    const bool mapping = node != NULL && yaml_is_mapping(node);
     struct study *s = r->study;
-    size_t on = 0;
     s->link.look = LOOK_SHARE;
-    if (node != NULL && yaml_is_mapping(node)) {
-        TRY(read_mapping(r, node));
-        on = 1;
-    } else {
-        TRY(yaml_choice(r->file, node, "link", COUNTED(words), &on));
-    }
-    s->link.on = on == 1;
+    TRY(mapping ? read_mapping(r, node) : study_read_flag(r, node, "link", &s->link.on));
+    s->link.on |= mapping;
     if (s->link.on && s->late_join)
         return yaml_error(r->file, r->at.late_uploads,
                           "with link the owners of a batch are joined once, before the run; write "

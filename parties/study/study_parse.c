@@ -129,6 +129,16 @@ enum err study_read_unsigned(struct study_reading *r, const yaml_node_t *node, c
     return ERR_OK;
 }
 
+enum err study_read_flag(struct study_reading *r, const yaml_node_t *node, const char *what,
+                         bool *flag)
+{
+    static const char *const words[] = {"false", "true"};
+    size_t word = 0;
+    const enum err e = yaml_choice(r->file, node, what, COUNTED(words), &word);
+    *flag = word == 1;
+    return e;
+}
+
 enum err study_read_text(struct study_reading *r, const yaml_node_t *node, const char *what,
                          char **text)
 {

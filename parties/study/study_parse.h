@@ -66,6 +66,9 @@ enum err study_read_key(struct study_reading *r, const yaml_node_t *node,
 /* Optional: a copy of the text, or NULL. */
 enum err study_read_text(struct study_reading *r, const yaml_node_t *node, const char *what,
                          char **text) MUST_CHECK;
+/* Optional: true or false, false if it is not there. */
+enum err study_read_flag(struct study_reading *r, const yaml_node_t *node, const char *what,
+                         bool *flag) MUST_CHECK;
 /* Optional: if it is not there, `v` keeps its default. */
 enum err study_read_unsigned(struct study_reading *r, const yaml_node_t *node, const char *what,
                              unsigned least, unsigned most, unsigned *v) MUST_CHECK;
@@ -97,6 +100,9 @@ enum err study_read_book(struct study_reading *r, const yaml_node_t *node, const
 /* Adds impossible cells of a clique; they are sorted once all are there (study_impossible.c). */
 enum err study_add_cells(struct study *s, const struct clique *clique, const uint32_t *cell,
                          size_t cells) MUST_CHECK;
+/* The index of the attribute that a text names. */
+enum err study_read_attribute(struct study_reading *r, const yaml_node_t *node, const char *what,
+                              uint16_t *attribute) MUST_CHECK;
 /* Names of different attributes, given in any order, become ascending indices. */
 enum err study_read_attributes(struct study_reading *r, const yaml_node_t *node, const char *what,
                                size_t most, uint16_t *attribute, size_t *count) MUST_CHECK;

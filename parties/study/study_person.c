@@ -57,13 +57,10 @@ static enum err read_normalise(struct study_reading *r, const yaml_node_t *node)
 enum err study_read_person(struct study_reading *r, const yaml_node_t *enforce)
 {
     const yaml_node_t *person = r->at.person;
-    static const char *const words[] = {"false", "true"};
     const yaml_node_t *columns, *normalise;
     const struct yaml_key keys[] = {{"columns", true, &columns}, {"normalise", false, &normalise}};
-    size_t enforced = 0;
-    TRY(yaml_choice(r->file, enforce, "enforce_person", COUNTED(words), &enforced));
-    r->study->enforce_person = enforced == 1;
-    if (person == NULL && enforced == 1)
+    TRY(study_read_flag(r, enforce, "enforce_person", &r->study->enforce_person));
+    if (person == NULL && r->study->enforce_person)
         return yaml_error(r->file, enforce,
                           "servers can bound a person's rows only where the study says whose a row "
                           "is; add person: {columns: [..]}");
@@ -76,7 +73,7 @@ enum err study_read_person(struct study_reading *r, const yaml_node_t *enforce)
     TRY(yaml_mapping(r->file, person, "person", COUNTED(keys)));
     TRY(read_columns(r, columns));
     TRY(read_normalise(r, normalise));
-    if (enforced == 0 && !r->study->link.on)
+    if (!r->study->enforce_person && !r->study->link.on)
         return yaml_error(r->file, person,
                           "nothing in the study needs to know whose a row is: add link for the "
                           "owners of a batch, or enforce_person: true to the budget; or leave this "

@@ -35,15 +35,6 @@ static enum err read_steps(struct study_reading *r, const yaml_node_t *steps,
                         : yaml_number(r->file, rate, "rate", 0.1, 10000, &r->study->train_rate);
 }
 
-static enum err read_column(struct study_reading *r, const yaml_node_t *node, const char *key,
-                            uint32_t *column)
-{
-    const char *text;
-    TRY(yaml_text(r->file, node, key, &text));
-    *column = domain_find(r->study->domain, text);
-    return *column == DOMAIN_NO_CODE ? study_unknown_attribute(r, node, text) : ERR_OK;
-}
-
 /* Rows that are kept back: by a column, since a row's place changes when a person leaves. */
 static enum err read_test(struct study_reading *r, const yaml_node_t *test,
                           struct features_terms *terms)
@@ -52,8 +43,10 @@ static enum err read_test(struct study_reading *r, const yaml_node_t *test,
     const struct yaml_key keys[] = {{"column", true, &column}, {"value", true, &value}};
     const struct domain *d = r->study->domain;
     const char *text;
+    uint16_t attribute;
     TRY(yaml_mapping(r->file, test, "test", COUNTED(keys)));
-    TRY(read_column(r, column, "column", &terms->test));
+    TRY(study_read_attribute(r, column, "column", &attribute));
+    terms->test = attribute;
     if (terms->test == terms->target)
         return yaml_error(r->file, column, "the target cannot say which rows are kept back");
     TRY(yaml_text(r->file, value, "value", &text));
@@ -74,6 +67,7 @@ enum err study_read_train(struct study_reading *r)
                                     {"rate", false, &rate},    {"test", false, &test}};
     struct features_terms terms = {0};
     size_t kind = 0;
+    uint16_t attribute;
     TRY(refuse_others(r));
     if (r->at.train == NULL)
         return study_lacks(r, "train");
@@ -88,7 +82,8 @@ enum err study_read_train(struct study_reading *r)
                           "the sum of a row's squares may be");
     if (r->study->workload == NULL)
         return ERR_OK; /* the domain has a mistake */
-    TRY(read_column(r, target, "target", &terms.target));
+    TRY(study_read_attribute(r, target, "target", &attribute));
+    terms.target = attribute;
     if (test != NULL)
         TRY(read_test(r, test, &terms));
     return study_note(r, features_new(&r->study->features, r->study->domain, &terms, &r->quiet),
