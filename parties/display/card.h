@@ -19,10 +19,3 @@ void card_limits(struct bytes *out, const struct study *s);
 
 /* A page for an ethics or data board that decides whether the study may be done. */
 enum err card_board(struct bytes *out, const struct study *s) MUST_CHECK;
-
-/*
- * synthetic.csv-metadata.json beside synthetic.csv: CSVW, with the study's words as terms of DCAT.
- * `finished` is when the run was.
- */
-enum err card_csvw(const char *folder, const struct study *s, const char *finished,
-                   struct log *log) MUST_CHECK;

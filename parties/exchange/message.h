@@ -2,7 +2,7 @@
  * parties/exchange/message.h - what programs send to gates. What they get back is in
  * parties/exchange/reply.h.
  *
- * docs/formats.md has the payloads byte by byte. handlers[] in parties/server/front_handle.c says
+ * docs/formats.md has the payloads byte by byte. handlers[] in parties/server/front.c says
  * from whom servers take a message, which of them do, and what they do with it.
  */
 #pragma once

@@ -1,10 +1,15 @@
-#include "parties/server/front_private.h"
+#include "parties/server/front.h"
 
 #include "base/clock.h"
 #include "base/date.h"
 #include "base/memory.h"
 #include "base/rate.h"
+#include "parties/exchange/request.h"
+#include "parties/exchange/sealed.h"
+#include "parties/server/assembly.h"
 #include "parties/server/forward.h"
+#include "parties/server/parcels.h"
+#include "parties/server/recover.h"
 #include "parties/study/roster.h"
 
 _Static_assert(MESSAGE_PART_MAX + 4096 <= GATE_MESSAGE, "a part fits a message");
@@ -18,6 +23,135 @@ _Static_assert(MESSAGE_PART_MAX + 4096 <= GATE_MESSAGE, "a part fits a message")
 /* For one key. A long upload in parts stays below this. */
 #define MESSAGES_AT_ONCE 2000
 #define MESSAGES_PER_SECOND 100
+
+struct front {
+    struct site *site;
+    struct outbox outbox;
+    struct intake intake;
+    struct assembly *assembly;
+    struct seats *seats;
+    struct parcels *parcels;   /* NULL: the study has no sealing keys */
+    struct rate *rate;         /* of messages: for each owner, then for each analyst */
+    struct upload_entry *held; /* of each owner, to be shown */
+    bool changed;              /* since they were last shown .. */
+    int64_t shown_ms;          /* .. at this time */
+    int64_t told_due; /* since when uploads are due to be purged, as the operator was told */
+};
+
+/* --- what a message says ---------------------------------------------------------------------- */
+
+static enum err tell(struct front *f, const struct intake_message *m, enum err status,
+                     const char *text)
+{
+    return outbox_put(&f->outbox, m->from, m->kind, intake_sealed(m), status, text, NULL);
+}
+
+/* Answers a neighbour that brings its ledger up to date. */
+static enum err tell_debit(struct front *f, const struct intake_message *m)
+{
+    struct bytes answer CLEAN(bytes_clear) = {0};
+    enum err e = recover_answer(f->site->store, m->p, m->n, &answer);
+    return outbox_put(&f->outbox, m->from, m->kind, NULL, e, "", e == ERR_OK ? &answer : NULL);
+}
+
+/*
+ * The program of a run lives. While uploads are added up it is told how far that is. Another
+ * analyst's program, or that of a run that is not in progress, is ignored.
+ */
+static enum err take_alive(struct front *f, const struct intake_message *m)
+{
+    struct status *status = &f->site->status;
+    const uint32_t adding = atomic_load(&status->adding);
+    struct bytes out CLEAN(bytes_clear) = {0};
+    if (m->n != REQUEST_RUN_SIZE || status_run_word(m->p) != atomic_load(&status->run) ||
+        m->from->user != atomic_load(&status->user))
+        return ERR_OK;
+    atomic_store(&status->heard_ms, clock_now_ms());
+    if (adding == 0 || f->site->index != 0)
+        return ERR_OK;
+    bytes_put_u32(&out, adding - 1);
+    TRY(bytes_ok(&out));
+    return outbox_put(&f->outbox, m->from, m->kind, NULL, ERR_OK, "", &out);
+}
+
+/* Passes a request to the worker once it is whole. */
+static enum err take_request(struct front *f, const struct intake_message *m)
+{
+    const struct bytes *whole;
+    enum err e;
+    if (m->whole->size < REQUEST_HEAD_SIZE)
+        return tell(f, m, ERR_FORMAT, "the request is cut");
+    e = assembly_add(f->assembly, m->who, m->from, m->whole);
+    if (e == ERR_RANGE)
+        return tell(f, m, ERR_FORMAT, "the request is longer than any of this study");
+    if (e != ERR_OK || m->kind == MESSAGE_PIECE)
+        return e;
+    whole = assembly_whole(f->assembly, m->who);
+    e = gate_pass(f->site->gate, m->from, whole->data, whole->size);
+    assembly_drop(f->assembly, m->who);
+    bell_ring(&f->site->bell);
+    /* it is not the sender's fault, and the sender tries again */
+    return e != ERR_AGAIN
+               ? e
+               : tell(f, m, e, "this server is busy with other requests, or about to end");
+}
+
+enum {
+    FROM_SERVERS = 1 << ROLE_SERVER,
+    FROM_OWNERS = 1 << ROLE_OWNER,
+    FROM_ANALYSTS = 1 << ROLE_ANALYST,
+    FROM_ALL = FROM_SERVERS | FROM_OWNERS | FROM_ANALYSTS
+};
+
+/* Which vectors a server takes that gets a message: from owners; from the server that sends it. */
+enum { GIVEN = 1, PASSED = 2 };
+
+/* For each kind, from whom it is taken, by which server, and what is done with it, and where. */
+static const struct {
+    uint8_t from, ways;
+    enum err (*front)(struct front *f, const struct intake_message *m);
+    enum err (*intake)(struct intake *in, const struct intake_message *m);
+} handlers[] = {
+    [MESSAGE_UPLOAD] = {FROM_OWNERS, .intake = intake_upload},
+    [MESSAGE_FORWARD] = {FROM_SERVERS, PASSED, .intake = intake_vector},
+    [MESSAGE_STATUS] = {FROM_ALL, .intake = intake_status},
+    [MESSAGE_REQUEST] = {FROM_ANALYSTS, .front = take_request},
+    [MESSAGE_REPLACE] = {FROM_OWNERS, .intake = intake_upload},
+    [MESSAGE_PART] = {FROM_OWNERS, GIVEN, .intake = intake_part},
+    [MESSAGE_WITHDRAW] = {FROM_OWNERS, .intake = intake_withdraw},
+    [MESSAGE_LEDGER] = {FROM_SERVERS, .front = tell_debit},
+    [MESSAGE_ALIVE] = {FROM_ANALYSTS, .front = take_alive},
+    [MESSAGE_HEAD] = {FROM_ALL, .intake = intake_head},
+    [MESSAGE_PIECE] = {FROM_ANALYSTS, .front = take_request},
+    [MESSAGE_NOISE] = {FROM_OWNERS, .intake = intake_noise},
+};
+_Static_assert(sizeof handlers / sizeof *handlers == MESSAGE_KINDS, "the last kind has a line");
+
+/* A token has no line: it only makes its sender an owner. Nor has a block: what is in it does. */
+static bool is_taken(uint8_t kind, enum study_role role, unsigned ways)
+{
+    return kind < MESSAGE_KINDS && (handlers[kind].from >> role & 1) != 0 &&
+           (handlers[kind].ways & ~ways) == 0 &&
+           (handlers[kind].front != NULL || handlers[kind].intake != NULL);
+}
+
+static enum err handle(struct front *f, const struct intake_message *m, enum study_role role)
+{
+    const struct split *split = f->site->split;
+    const bool giver = role == ROLE_SERVER && m->who == split->given;
+    const unsigned ways = (f->site->index == split->given ? GIVEN : 0) |
+                          (giver && f->site->index == split->passed ? PASSED : 0);
+    if (!is_taken(m->kind, role, ways)) {
+        log_warn(f->site->log, "a message of kind %u from user %u:%u is not for this server",
+                 m->kind, (unsigned)role, m->who);
+        return tell(f, m, ERR_REFUSED, "this key may not ask that of this server");
+    }
+    if (f->parcels != NULL && m->seal == NULL && sealed_has_serial(m->kind))
+        return tell(f, m, ERR_REFUSED,
+                    "this study has sealing keys: uploads and withdrawals come sealed");
+    return handlers[m->kind].front != NULL ? handlers[m->kind].front(f, m)
+                                           : handlers[m->kind].intake(&f->intake, m);
+}
 
 /* --- what the operator may see ---------------------------------------------------------------- */
 
@@ -76,7 +210,7 @@ static enum err check_dates(struct front *f, const struct intake_message *m, enu
         return ERR_OK;
     text = log_first(words);
     log_warn(f->site->log, "refused a message: %s", text);
-    return front_tell(f, m, e, text);
+    return tell(f, m, e, text);
 }
 
 /* Whether an owner or analyst sends faster than any program of ours. */
@@ -104,7 +238,7 @@ static enum err take_token(struct front *f, struct intake_message *m, bool *goes
         log_warn(f->site->log, "a token was refused: %s", words);
     *goes_on = e == ERR_OK && in.left > 0;
     if (!*goes_on)
-        return front_tell(f, m, e, words);
+        return tell(f, m, e, words);
     m->kind = reader_u8(&in);
     m->p = in.p;
     m->n = in.left;
@@ -125,8 +259,7 @@ static enum err know_guest(struct front *f, struct intake_message *m, bool *know
     }
     return m->kind == MESSAGE_TOKEN
                ? take_token(f, m, known)
-               : front_tell(f, m, ERR_AGAIN,
-                            "this key is not on the study's list: show its token first");
+               : tell(f, m, ERR_AGAIN, "this key is not on the study's list: show its token first");
 }
 
 /* Opens a block; one that is bad cuts its connection, unanswered. `own`: the sender's, or none. */
@@ -145,11 +278,11 @@ static enum err take_block(struct front *f, struct intake_message *m, uint32_t o
     if (e == ERR_SYSTEM || e == ERR_NOMEM)
         f->intake.failure = e;
     if (e != ERR_OK)
-        return front_tell(f, m, e, words);
+        return tell(f, m, e, words);
     if (m->who != own && !parcels_rate(f->parcels, m->who, MESSAGES_PER_SECOND, MESSAGES_AT_ONCE))
-        return front_tell(f, m, ERR_AGAIN, "too many blocks of this owner");
+        return tell(f, m, ERR_AGAIN, "too many blocks of this owner");
     TRY(check_dates(f, m, ROLE_OWNER, &refused));
-    return refused ? ERR_OK : front_handle(f, m, ROLE_OWNER);
+    return refused ? ERR_OK : handle(f, m, ROLE_OWNER);
 }
 
 /* Anybody may bring a block. Those whom the study does not know share half of the time. */
@@ -158,7 +291,7 @@ static enum err take_parcel(struct front *f, struct intake_message *m, enum stud
     const bool stranger = m->from->guest && !seats_find(f->seats, m->from, &m->who);
     const double begun_s = clock_now_s();
     if (stranger ? !parcels_may(f->parcels) : too_fast(f, role, m))
-        return front_tell(f, m, ERR_AGAIN, "too many blocks come at the same time");
+        return tell(f, m, ERR_AGAIN, "too many blocks come at the same time");
     TRY(take_block(f, m, stranger || role != ROLE_OWNER ? UINT32_MAX : m->who));
     if (stranger)
         parcels_spent(f->parcels, clock_now_s() - begun_s);
@@ -182,9 +315,9 @@ static enum err take(struct front *f, const struct gate_client *from, const stru
     if (!known)
         return ERR_OK;
     if (too_fast(f, role, &m))
-        return front_tell(f, &m, ERR_AGAIN, "too many messages from this key");
+        return tell(f, &m, ERR_AGAIN, "too many messages from this key");
     TRY(check_dates(f, &m, role, &refused));
-    return refused ? ERR_OK : front_handle(f, &m, role);
+    return refused ? ERR_OK : handle(f, &m, role);
 }
 
 /* --- batches of them -------------------------------------------------------------------------- */
@@ -196,7 +329,7 @@ static enum err out_of_memory_for(struct front *f, const struct gate_client *fro
     const struct intake_message m = {.from = from,
                                      .kind = message->size > 0 ? message->data[0] : 0};
     log_error(f->site->log, "not enough memory for a message; its sender should try again later");
-    return front_tell(f, &m, ERR_NOMEM, "the server does not have enough memory");
+    return tell(f, &m, ERR_NOMEM, "the server does not have enough memory");
 }
 
 /* `stored`: how the transaction that the answers are about ended. */
@@ -233,8 +366,8 @@ static enum err take_batch(struct front *f, struct gate_client *from, struct byt
     enum err e, stored = store_batch(f->site->store);
     if (stored != ERR_OK) {
         atomic_store(&f->site->status.store_fails, true);
-        TRY(front_tell(f, &(const struct intake_message){.from = from, .kind = message->data[0]},
-                       ERR_OK, ""));
+        TRY(tell(f, &(const struct intake_message){.from = from, .kind = message->data[0]}, ERR_OK,
+                 ""));
         return send_answers(f, stored);
     }
     f->intake.failure = ERR_OK;

@@ -111,9 +111,6 @@ enum err study_unknown_attribute(struct study_reading *r, const yaml_node_t *nod
                                  const char *text) MUST_CHECK;
 enum err study_read_impossible(struct study_reading *r) MUST_CHECK;
 enum err study_read_workload(struct study_reading *r) MUST_CHECK;
-/* A workload made from a file of questions (study_questions.c); `most` is optional. */
-enum err study_read_questions(struct study_reading *r, const yaml_node_t *node,
-                              const yaml_node_t *most) MUST_CHECK;
 /* All marginals of so many attributes, in a study that needs no workload. */
 enum err study_own_workload(struct study_reading *r, unsigned attributes) MUST_CHECK;
 

@@ -1,5 +1,5 @@
 /*
- * parties/study/study_questions, parties/study/expect: studies made for questions, each in a folder
+ * parties/study/study_workload, parties/study/expect: studies made for questions, each in a folder
  * with its file of questions; the noise to expect against a sum cell by cell.
  */
 #include "harness/cmocka.h"
