@@ -3,7 +3,6 @@
 #include "parties/command/command.h"
 #include "parties/command/settings.h"
 #include "parties/command/share.h"
-#include "parties/owner/announce.h"
 #include "parties/owner/columns.h"
 #include "parties/owner/owner_secret.h"
 #include "parties/owner/pack.h"
@@ -104,12 +103,44 @@ static const char help[] =
     "      --key hospital-a.key\n"
     "  trefoil share study.yaml patients.csv --key hospital-a.key --to a.parcel\n";
 
+static enum err find_listed(struct share *s)
+{
+    const struct public_identity *me = &s->me->public;
+    const bool analyst = s->status && roster_has(s->study, ROLE_ANALYST, me);
+    struct roster_person p;
+    TRY(roster_find(s->study, me, analyst ? ROLE_ANALYST : ROLE_OWNER, &p, s->log));
+    s->self.owner = p.index;
+    snprintf(s->self.name.text, sizeof s->self.name.text, "%s", p.name);
+    return ERR_OK;
+}
+
+/* ERR_AUTH, logged, if the key has no part in the study: an owner's, or to ask an analyst's. */
+static enum err find_self(struct share *s)
+{
+    enum err e;
+    s->self.admitted = s->token_path != NULL;
+    if (s->token_path != NULL) {
+        if (public_identity_expired(&s->me->public, date_today()))
+            return log_fail(s->log, ERR_AUTH,
+                            "the last day of this key, %s, is over: trefoil keygen --renew",
+                            date_day_text(s->me->public.last_day).text);
+        TRY(token_load(&s->self.token, s->study, s->token_path, s->me->public.sign, s->log));
+        s->self.owner = s->study->owners + s->self.token.number;
+        s->self.name = study_owner_name(s->study, s->self.owner);
+        return ERR_OK;
+    }
+    e = find_listed(s);
+    if (e == ERR_AUTH && s->study->open.most > 0)
+        log_info(s->log, "an owner that the study does not list needs its token: --token FILE");
+    return e;
+}
+
 static enum err load(struct share *s)
 {
     TRY(study_load(&s->study, s->study_path, s->log));
     s->split = settings_of(s->study)->split;
     TRY(identity_load(&s->me, s->key, s->log));
-    TRY(self_find(&s->self, s->study, &s->me->public, s->token_path, s->status, s->log));
+    TRY(find_self(s));
     TRY(roster_check(s->study, s->log));
     return roster_servers_current(s->study, s->log);
 }
@@ -127,20 +158,6 @@ static enum err make_parts(struct share *s)
         return ERR_OK;
     return upload_make(s->parts, s->split, s->me, (uint32_t)s->self.owner, secret, s->study,
                        s->form, &s->packed);
-}
-
-static void announce(const struct share *s)
-{
-    const struct announce a = {
-        .study = s->study,
-        .owner = s->self.owner,
-        .rows = s->source.rows,
-        .split = s->split,
-        .form = s->form,
-        .first = s->made ? &s->parts[0] : NULL,
-        .person = s->data.options.rows.person,
-    };
-    announce_upload(&a);
 }
 
 static enum err write_stats(const struct share *s)
@@ -195,7 +212,7 @@ static enum err share_data(struct share *s)
     TRY(load_data(s));
     TRY(source_check_impossible(&s->source, s->study, s->log));
     TRY(make_parts(s));
-    announce(s);
+    share_announce(s);
     book_announce(stdout, &s->book, s->book_path, &s->entry);
     TRY(columns_print(stdout, &s->source, s->study->workload, s->log));
     if (s->dry_run) {

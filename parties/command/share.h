@@ -1,6 +1,7 @@
 /*
- * parties/command/share.h - `trefoil share`, in three files: cmd_share.c reads data and makes the
- * upload, share_servers.c sends it, share_parcel.c has it carried.
+ * parties/command/share.h - `trefoil share`, in its files: cmd_share.c reads data and makes the
+ * upload, share_announce.c says what that is, share_servers.c sends it, share_parcel.c has it
+ * carried.
  */
 #pragma once
 
@@ -9,9 +10,17 @@
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/witness.h"
 #include "parties/owner/book.h"
-#include "parties/owner/self.h"
 #include "parties/owner/source.h"
 #include "parties/setting/upload.h"
+#include "parties/study/token.h"
+
+/* Which owner has the key: a listed one, or one by a token. */
+struct share_self {
+    struct words_text name;
+    size_t owner;  /* as study.h numbers them; any, for an analyst, who may only ask */
+    bool admitted; /* by this token: */
+    struct token token;
+};
 
 /* One `trefoil share`. */
 struct share {
@@ -24,7 +33,7 @@ struct share {
 
     struct study *study;
     struct identity *me;
-    struct self self;
+    struct share_self self;
     unsigned form; /* as parties/setting/upload.h numbers it */
     uint64_t bytes;
     struct source source;
@@ -43,6 +52,10 @@ struct share {
 };
 
 struct serial;
+
+/* --- share_announce.c ------------------------------------------------------------------------- */
+
+void share_announce(const struct share *s);
 
 /* --- share_files.c ---------------------------------------------------------------------------- */
 

@@ -38,7 +38,7 @@ struct three {
     struct counts *counts; /* of the tally; NULL until they are made */
     size_t owners;         /* whose rows the counts include */
     struct three_merged merged;
-    struct three_train *train; /* rows as gradients take them (engine_train.c); NULL: not made */
+    struct three_train *train; /* rows as gradients take them (engine_rows.c); NULL: not made */
     struct tape tape;
     struct ask_slack slack; /* of the study's noise */
     struct engine_uploads uploads;

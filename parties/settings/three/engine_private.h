@@ -1,6 +1,6 @@
 /*
  * parties/settings/three/engine_private.h - what the parts of the engine of three servers are to
- * engine.c: engine_stake.c, engine_merge.c, engine_forms.c, engine_train.c and engine_again.c.
+ * engine.c: engine_stake.c, engine_merge.c and engine_rows.c.
  */
 #pragma once
 
@@ -40,10 +40,7 @@ enum err three_merge(struct three *engine, const struct ask *ask,
 void three_unmerge(struct three *engine);
 void three_merged_clear(struct three_merged *merged);
 
-/* --- engine_again.c, engine_forms.c, engine_train.c: over rows that are read once more -------- */
-
-/* Gives `take` those that were made from uploads, then uploads of records, read again. */
-enum err three_read_again(struct three *g, tally_take *take, void *self) MUST_CHECK;
+/* --- engine_rows.c: over rows that are read once more ----------------------------------------- */
 
 /* These open values once paid for: a copula's forms; a classifier's gradient; its test's tables. */
 enum err three_open_forms(struct three *g, const struct engine_step *s, struct tape *range,
