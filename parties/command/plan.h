@@ -1,6 +1,7 @@
 /* parties/command/plan.h - what `trefoil plan` says, by parts: plan_servers.c and so on. */
 #pragma once
 
+#include "aim/copula/copula_noise.h"
 #include "aim/run/loop.h"
 #include "parties/exchange/bounds.h"
 
@@ -9,6 +10,7 @@ struct plan_asked {
     struct bounds *bounds;
     struct aim_options options;
     struct domain grouped;  /* codes that a run is expected to merge are one */
+    bool merges;            /* whether it is expected to merge any */
     int64_t ranks, lanes;   /* of a server; 0 ranks: nothing is said about them */
     uint64_t rows;          /* of all owners: as many as are expected, or else the most */
     uint64_t one_way_cells; /* of all one-ways */
@@ -56,13 +58,27 @@ enum err plan_ranks(const struct study *study, unsigned ranks, unsigned lanes,
 /* Plays the study on rows that nobody needs to protect, and prints how far off its rows are. */
 enum err plan_simulate(const struct plan_asked *p, double rho) MUST_CHECK;
 
-struct plan_noise {
-    const struct study *study;
-    const struct aim_options *options;
-    uint64_t rows;                /* at most, of all owners */
-    bool merges;                  /* whether a run is expected to merge codes; */
-    const struct domain *grouped; /* if so, these groups remain */
+/* Prints noise by epsilon and by rounds, the best number of rounds, and bins that are too fine. */
+void plan_noise(const struct plan_asked *p);
+
+/* --- plan_even.c: a copula, before anything is known of its rows ------------------------------ */
+
+/* Columns whose rows are spread evenly over their codes. */
+struct plan_even {
+    size_t d;
+    struct copula_column *column;
 };
 
-/* Prints noise by epsilon and by rounds, the best number of rounds, and bins that are too fine. */
-void plan_noise(const struct plan_noise *p);
+enum err plan_even_new(struct plan_even *e, const struct domain *d) MUST_CHECK;
+void plan_even_clear(struct plan_even *e);
+
+/*
+ * The noise of a pair's sum, and how far off a correlation is by that, on average over all pairs or
+ * those of numbers; pairs with a column of one value say nothing.
+ */
+enum err plan_even_noise(const struct plan_even *e, const struct study *s, double rho, double rows,
+                         bool numbers, double *sum, double *correlation) MUST_CHECK;
+
+/* How far off noise puts a copula's correlations of numbers, for a budget of rho of one row. */
+enum err plan_even_expect(const struct study *s, double rho, double rows,
+                          double *correlation) MUST_CHECK;

@@ -169,14 +169,6 @@ static double analyst_bytes(const struct plan_asked *p, uint64_t asked, uint64_t
     return 15e6 + fmax(asking, fmax(fmax(fitting, errors), drawing + 16.0 * (double)cells));
 }
 
-static bool merges(const struct plan_asked *p)
-{
-    for (size_t i = 0; i < p->grouped.attributes; i++)
-        if (p->grouped.attribute[i].size < p->study->domain->attribute[i].size)
-            return true;
-    return false;
-}
-
 static enum err print_model(const struct plan_asked *p)
 {
     const uint64_t most = most_cells(p->study);
@@ -187,12 +179,12 @@ static enum err print_model(const struct plan_asked *p)
     printf("model: about %s (%" PRIu64 " cells); the analyst's program about %s\n",
            words_bytes(cells * sizeof(double)).text, cells,
            words_bytes((uint64_t)analyst_bytes(p, asked, cells, measured)).text);
-    if (merges(p))
+    if (p->merges)
         printf("  (values with few rows taken as merged, with rows spread evenly)\n");
     if (most > cells)
         printf("  marginals that overlap%s may need more, up to %s;\n"
                "  the program then takes %s\n",
-               merges(p) ? ", or less merged," : "", words_bytes(most * sizeof(double)).text,
+               p->merges ? ", or less merged," : "", words_bytes(most * sizeof(double)).text,
                words_bytes((uint64_t)analyst_bytes(p, all, most, unmerged)).text);
     printf("  error bars: %zu refits, %s in the result's file errors (at most %s)\n",
            errors_refits(measured), words_bytes(errors_bytes(measured)).text,
@@ -235,16 +227,14 @@ enum err plan_aim(struct plan_asked *p, double rho)
     TRY(check_plan(p));
     TRY(aim_expect_groups(&p->grouped, &p->options, (double)p->rows,
                           aim_sigma(&p->options) * measure_spread(p->options.noise_by)));
+    for (size_t i = 0; i < p->grouped.attributes; i++)
+        p->merges |= p->grouped.attribute[i].size < p->study->domain->attribute[i].size;
     TRY(plan_verdict(p, rho));
     print_domain(p);
     TRY(method_print(stdout, p->study, (double)p->rows, rho));
     TRY(print_model(p));
     plan_uploads(p);
     TRY(plan_servers(p));
-    plan_noise(&(struct plan_noise){.study = p->study,
-                                    .options = &p->options,
-                                    .rows = p->rows,
-                                    .merges = merges(p),
-                                    .grouped = &p->grouped});
+    plan_noise(p);
     return print_questions(p);
 }

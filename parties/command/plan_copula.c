@@ -1,4 +1,4 @@
-#include "parties/command/plan_even.h"
+#include "parties/command/plan.h"
 
 #include "aim/budget/forms.h"
 #include "aim/run/copula_run.h"

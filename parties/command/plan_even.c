@@ -1,4 +1,4 @@
-#include "parties/command/plan_even.h"
+#include "parties/command/plan.h"
 
 #include "base/memory.h"
 

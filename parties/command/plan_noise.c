@@ -16,24 +16,24 @@ struct noise_made {
 };
 
 /* Expected L1 noise of a marginal that is measured once. An error is at most 2. */
-static double noise_of(const struct plan_noise *p, double sigma, uint64_t cells)
+static double noise_of(const struct plan_asked *p, double sigma, uint64_t cells)
 {
     return sqrt(2 / M_PI) * sigma * (double)cells / fmax(1, (double)p->rows);
 }
 
-static double noise_error(const struct plan_noise *p, double sigma, uint64_t cells)
+static double noise_error(const struct plan_asked *p, double sigma, uint64_t cells)
 {
     return fmin(2, noise_of(p, sigma, cells));
 }
 
 /* Cells of a marginal when it is measured: one-ways come before anything is merged. */
-static uint64_t cells_of(const struct plan_noise *p, const struct clique *c,
+static uint64_t cells_of(const struct plan_asked *p, const struct clique *c,
                          const struct domain *grouped)
 {
     return clique_cells(c, c->n > 1 ? grouped : p->study->domain);
 }
 
-static double noise_of_pairs(const struct plan_noise *p, double sigma, const struct domain *grouped)
+static double noise_of_pairs(const struct plan_asked *p, double sigma, const struct domain *grouped)
 {
     const struct workload *w = p->study->workload;
     double sum = 0;
@@ -46,7 +46,7 @@ static double noise_of_pairs(const struct plan_noise *p, double sigma, const str
     return pairs > 0 ? sum / (double)pairs : 0;
 }
 
-static enum err add_noise(const struct plan_noise *p, const struct aim_options *o,
+static enum err add_noise(const struct plan_asked *p, const struct aim_options *o,
                           struct noise_made *x)
 {
     const struct workload *w = p->study->workload;
@@ -77,11 +77,11 @@ static bool select_of(const struct study *s, const struct aim_options *o, double
 }
 
 /* For the study with another budget and other rounds; false if they do not go with it. */
-static bool errors_of(const struct plan_noise *p, double epsilon, unsigned rounds,
+static bool errors_of(const struct plan_asked *p, double epsilon, unsigned rounds,
                       struct noise_made *x)
 {
     struct study other = *p->study;
-    struct aim_options o = *p->options;
+    struct aim_options o = p->options;
     uint64_t multiplier, later;
     *x = (struct noise_made){0};
     other.epsilon = epsilon;
@@ -98,7 +98,7 @@ static bool errors_of(const struct plan_noise *p, double epsilon, unsigned round
     return add_noise(p, &o, x) == ERR_OK;
 }
 
-static void print_epsilon(const struct plan_noise *p, double epsilon)
+static void print_epsilon(const struct plan_asked *p, double epsilon)
 {
     struct noise_made x;
     if (!errors_of(p, epsilon, p->study->rounds, &x))
@@ -110,7 +110,7 @@ static void print_epsilon(const struct plan_noise *p, double epsilon)
 
 static bool pairs_at(const void *self, unsigned rounds, double *noise)
 {
-    const struct plan_noise *p = self;
+    const struct plan_asked *p = self;
     struct noise_made x;
     if (!errors_of(p, p->study->epsilon, rounds, &x))
         return false;
@@ -118,7 +118,7 @@ static bool pairs_at(const void *self, unsigned rounds, double *noise)
     return *noise > 0;
 }
 
-static void print_advice(const struct plan_noise *p)
+static void print_advice(const struct plan_asked *p)
 {
     const struct rounds_noise noise = {pairs_at, p};
     const unsigned rounds = p->study->rounds;
@@ -135,7 +135,7 @@ static void print_advice(const struct plan_noise *p)
 }
 
 /* More rounds measure more marginals, each with more noise. */
-static void print_rounds(const struct plan_noise *p)
+static void print_rounds(const struct plan_asked *p)
 {
     static const double times[] = {0.25, 0.5, 1, 2, 4};
     const struct workload *w = p->study->workload;
@@ -159,14 +159,14 @@ static void print_rounds(const struct plan_noise *p)
     print_advice(p);
 }
 
-static void print_bins(const struct plan_noise *p)
+static void print_bins(const struct plan_asked *p)
 {
     struct noise_made x;
     if (errors_of(p, p->study->epsilon, p->study->rounds, &x))
-        fine_print(stdout, p->study, p->grouped, (double)p->rows, x.sigma);
+        fine_print(stdout, p->study, &p->grouped, (double)p->rows, x.sigma);
 }
 
-static void print_errors(const struct plan_noise *p)
+static void print_errors(const struct plan_asked *p)
 {
     static const double epsilon[] = {0.5, 1, 2, 4};
     bool own = false;
@@ -193,7 +193,7 @@ static void print_errors(const struct plan_noise *p)
            "it measures among marginals, so that most come out better than measured alone.\n");
 }
 
-void plan_noise(const struct plan_noise *p)
+void plan_noise(const struct plan_asked *p)
 {
     print_errors(p);
     print_rounds(p);

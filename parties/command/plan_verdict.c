@@ -13,7 +13,7 @@
  *              sqrt((1.2 noise)^2 + (0.8 / sqrt(rows))^2) + 0.01
  *            1.2 since rows are uneven; 0.01 since a normal distribution links real columns badly
  */
-#include "parties/command/plan_even.h"
+#include "parties/command/plan.h"
 
 #include "aim/table/series.h"
 #include "base/memory.h"
