@@ -1,6 +1,6 @@
 /*
  * parties/server/worker_private.h - the worker's state, shared by the files that take requests
- * (worker_ask.c), say whose turn it is (worker_turn.c), answer (worker_answer.c), treat an OPEN at
+ * (worker.c), say whose turn it is (worker_turn.c), answer (worker_answer.c), treat an OPEN at
  * servers 1 and 2 (worker_follow.c), look after sessions (worker_session.c), and see
  * when there is time to make noise for a later run (worker_ahead.c). What a session is, the
  * setting knows (parties/setting/setting.h).
@@ -77,9 +77,6 @@ void worker_make_ahead(struct worker *w);
 /* At server 0: opens such a session when the time has come; after a request it is put off. */
 void worker_tend_ahead(struct worker *w);
 void worker_idle_from_now(struct worker *w);
-
-/* Handles one message, or waits a while for one: ERR_OK unless the worker cannot go on. */
-enum err worker_once(struct worker *w, struct bytes *message) MUST_CHECK;
 
 /* What servers 1 and 2 do with an OPEN: worker_follow.c. */
 void worker_follow(struct worker *w, const struct worker_ask *ask);

@@ -129,9 +129,6 @@ enum err store_check_ledger(struct store *s) MUST_CHECK;
 /* Within a transaction: stores a round's noise, sealed. */
 enum err store_put_noise(struct store *s, const struct store_round *round,
                          const struct bytes *noise) MUST_CHECK;
-/* Deletes the noise of a run's rounds before `before`. If it `wiped` any, empty the log next. */
-enum err store_wipe_noise(struct store *s, const uint8_t run[REQUEST_RUN_SIZE], uint32_t before,
-                          bool *wiped) MUST_CHECK;
 
 /* In SQL: whether a round takes one sample, a Gaussian; where a study takes looks, it is one. */
 #define STORE_LOOK "(gauss_count = 1 AND gumbel_count = 0)"
