@@ -29,7 +29,7 @@ static enum err may_begin(struct remote *r, const struct client_opened *opened)
 {
     struct ledger_limits limits;
     char run[2 * REQUEST_RUN_SIZE + 1];
-    if (run_state_lost(r->state)) {
+    if (r->state->lost != NULL) {
         if (opened->rounds > 0)
             return ERR_OK;
         return log_fail(r->log, ERR_REFUSED,
@@ -66,7 +66,7 @@ static enum err open_session(struct remote *r)
     r->open = true;
     if (run_state_begun(r->state))
         return ERR_OK;
-    run_state_take_left(r->state, opened.left);
+    r->state->left = opened.left;
     e = may_begin(r, &opened);
     return e == ERR_OK ? ERR_OK : leave(r, e);
 }
@@ -80,7 +80,7 @@ static enum err try_once(struct remote *r, const struct bytes *request, struct b
     TRY(e);
     e = client_result(r->client, request, result);
     r->open = e == ERR_OK;
-    if (e == ERR_REFUSED && run_state_lost(r->state))
+    if (e == ERR_REFUSED && r->state->lost != NULL)
         log_error(r->log, "this program does not ask what the lost run asked; continue it with the "
                           "version of trefoil, and on the kind of processor, that it ran with");
     return e;
@@ -213,7 +213,7 @@ static enum err ask_round(struct remote *r, struct replies *kept, const struct a
             return lose_step(r, a, lost);
         TRY(skip(r, a, ++in_a_row, &bytes));
     }
-    *lost = run_state_skipped(r->state);
+    *lost = r->state->asked->skipped;
     r->lost_steps = 0;
     return e;
 }
@@ -333,7 +333,7 @@ enum err remote_look(struct remote *r, const char *path, int64_t *value)
     const struct ask a = {.kind = ASK_LOOK, .multiplier = r->look.multiplier};
     struct replies *kept CLEAN(replies_free) = NULL;
     struct ask_told told CLEAN(told_clear) = {0};
-    TRY(replies_open(&kept, path, r->study, run_state_run(r->state), r->log));
+    TRY(replies_open(&kept, path, r->study, r->state->run, r->log));
     TRY(ask_and_read(r, kept, &a, &told));
     *value = told.value[0];
     r->looks += r->looks > 0 ? told.lost : 0;
@@ -352,7 +352,7 @@ enum err remote_close(struct remote *r, struct net_counters stats[][NET_PHASES])
 {
     int64_t deadline = clock_now_ms() + r->wait_ms, pause = PAUSE_MS;
     enum err e;
-    if (!run_state_begun(r->state) || run_state_ended(r->state))
+    if (!run_state_begun(r->state) || r->state->ended)
         return ERR_OK;
     do
         e = close_once(r, stats);

@@ -36,7 +36,7 @@ struct remote {
 
 /*
  * Opens the session of a run that begins: the servers then say with which budget, which
- * run_state_left() has from then on. A run that has begun knows.
+ * the state keeps as `left`. A run that has begun knows.
  */
 enum err remote_begin(struct remote *remote) MUST_CHECK;
 

@@ -1,7 +1,6 @@
 #include "parties/analyst/run_state.h"
 
 #include "base/digest.h"
-#include "base/file.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "base/version.h"
@@ -16,36 +15,16 @@
 
 static const char magic[] = "trefoil-run-4\n", earlier_magic[] = "trefoil-run-3\n";
 
-struct state_asked {
-    uint32_t round;
-    uint32_t skipped;     /* sequence numbers at which the servers have lost it */
-    struct bytes request; /* empty: nothing was asked */
-};
-
-struct run_state {
-    char path[FILE_PATH], loop_path[FILE_PATH], look_path[FILE_PATH];
-    int lock;
-    const struct study *study; /* borrowed */
-    uint8_t run[REQUEST_RUN_SIZE];
-    double left;
-    struct state_asked last, before;
-    struct state_asked *asked; /* the one of these that is asked now */
-    uint32_t sequence;         /* of the last */
-    bool ended, earlier;
-    const uint8_t *lost; /* borrowed; NULL unless it is a lost run */
-    struct log *log;
-};
-
 /* --- the file --------------------------------------------------------------------------------- */
 
-static void write_asked(const struct state_asked *a, struct bytes *out)
+static void write_asked(const struct run_state_asked *a, struct bytes *out)
 {
     bytes_put_u32(out, a->round);
     bytes_put_u32(out, a->skipped);
     bytes_put_block(out, a->request.data, a->request.size);
 }
 
-static void read_asked(struct state_asked *a, struct reader *in)
+static void read_asked(struct run_state_asked *a, struct reader *in)
 {
     const uint8_t *request;
     size_t n = 0;
@@ -140,7 +119,7 @@ static enum err take_folder(struct run_state *s, const char *folder, const char 
     return log_fail(s->log, ERR_SYSTEM, "cannot lock %s: %s", path, strerror(errno));
 }
 
-static bool is_of(const struct state_asked *a, uint32_t round)
+static bool is_of(const struct run_state_asked *a, uint32_t round)
 {
     return a->request.size > 0 && a->round == round;
 }
@@ -197,55 +176,15 @@ void run_state_close(struct run_state **state)
     memory_free(state);
 }
 
-const uint8_t *run_state_run(const struct run_state *s)
-{
-    return s->run;
-}
-
-double run_state_left(const struct run_state *s)
-{
-    return s->left;
-}
-
-void run_state_take_left(struct run_state *s, double left)
-{
-    s->left = left;
-}
-
-bool run_state_earlier(const struct run_state *s)
-{
-    return s->earlier;
-}
-
-bool run_state_lost(const struct run_state *s)
-{
-    return s->lost != NULL;
-}
-
 bool run_state_begun(const struct run_state *s)
 {
     return s->last.request.size > 0;
-}
-
-bool run_state_ended(const struct run_state *s)
-{
-    return s->ended;
 }
 
 enum err run_state_end(struct run_state *s)
 {
     s->ended = true;
     return save(s);
-}
-
-const char *run_state_loop_path(const struct run_state *s)
-{
-    return s->loop_path;
-}
-
-const char *run_state_look_path(const struct run_state *s)
-{
-    return s->look_path;
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -292,7 +231,7 @@ enum err run_state_request(struct run_state *s, const struct ask *ask, const str
         s->sequence++;
         bytes_clear(&s->before.request);
         s->before = s->last;
-        s->last = (struct state_asked){0};
+        s->last = (struct run_state_asked){0};
     }
     s->last.round = round;
     return keep(s, ask);
@@ -309,9 +248,4 @@ enum err run_state_skip(struct run_state *s, const struct ask *ask, const struct
     s->sequence++;
     s->last.skipped++;
     return keep(s, ask);
-}
-
-unsigned run_state_skipped(const struct run_state *s)
-{
-    return s->asked->skipped;
 }

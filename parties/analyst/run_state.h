@@ -20,10 +20,30 @@
  */
 #pragma once
 
+#include "base/file.h"
 #include "parties/exchange/request.h"
 #include "parties/study/study.h"
 
-struct run_state;
+struct run_state_asked {
+    uint32_t round;
+    uint32_t skipped;     /* sequence numbers at which the servers have lost it */
+    struct bytes request; /* empty: nothing was asked */
+};
+
+struct run_state {
+    char path[FILE_PATH], loop_path[FILE_PATH], look_path[FILE_PATH];
+    int lock;
+    const struct study *study; /* borrowed */
+    uint8_t run[REQUEST_RUN_SIZE];
+    double left; /* the budget rho that earlier runs left it; 0: it has all */
+    struct run_state_asked last, before;
+    struct run_state_asked *asked; /* the one of these that is asked now */
+    uint32_t sequence;             /* of the last */
+    bool ended;                    /* the servers know that the run has ended */
+    bool earlier;                  /* trefoil 0.2 began it, whose limits counted one-ways once */
+    const uint8_t *lost; /* borrowed; NULL unless it is a lost run that is asked for again */
+    struct log *log;
+};
 
 /*
  * Takes the folder, which must exist, for this process: ERR_REFUSED, logged, while another one has
@@ -35,21 +55,10 @@ enum err run_state_open(struct run_state **state, const char *folder, const stru
                         const uint8_t *lost, struct log *log) MUST_CHECK;
 void run_state_close(struct run_state **state);
 
-const uint8_t *run_state_run(const struct run_state *state); /* REQUEST_RUN_SIZE bytes */
-/* Whether the run is a lost one that is asked for again. */
-bool run_state_lost(const struct run_state *state);
-/* The budget rho that earlier runs left it; 0: it has all. Kept with the next request. */
-double run_state_left(const struct run_state *state);
-void run_state_take_left(struct run_state *state, double left);
-/* Whether trefoil 0.2 began it, whose limits counted one-ways once. */
-bool run_state_earlier(const struct run_state *state);
 /* Whether a request may have been sent. */
 bool run_state_begun(const struct run_state *state);
-/* Whether the servers know that the run has ended; run_state_end() notes that they do. */
-bool run_state_ended(const struct run_state *state);
+/* Notes that the servers know that the run has ended. */
 enum err run_state_end(struct run_state *state) MUST_CHECK;
-const char *run_state_loop_path(const struct run_state *state);
-const char *run_state_look_path(const struct run_state *state);
 
 #define RUN_STATE_LOOK UINT32_MAX /* instead of a round: the look before the loop */
 
@@ -62,8 +71,7 @@ enum err run_state_request(struct run_state *state, const struct ask *ask,
                            const struct bytes **bytes) MUST_CHECK;
 /*
  * The servers have lost this round: it is asked again as the next one, unless another was asked
- * after it. run_state_skipped(): how often they have lost it.
+ * after it.
  */
 enum err run_state_skip(struct run_state *state, const struct ask *ask,
                         const struct bytes **bytes) MUST_CHECK;
-unsigned run_state_skipped(const struct run_state *state);

@@ -183,7 +183,7 @@ static void say_begun(struct run_asked *r)
 {
     if (run_state_begun(r->state))
         progress_say(&r->progress, "continuing the run that was begun here");
-    else if (run_state_lost(r->state))
+    else if (r->state->lost != NULL)
         progress_say(&r->progress, "asking the servers again for what they opened in that run");
     else
         progress_say(&r->progress, "waiting for the servers to add up the uploads");
@@ -249,8 +249,8 @@ static enum err find_budget(struct run_asked *r, struct ledger_limits *limits)
 {
     const double all = r->rho;
     TRY(remote_begin(&r->remote));
-    r->study->left = run_state_left(r->state);
-    r->study->earlier = run_state_earlier(r->state);
+    r->study->left = r->state->left;
+    r->study->earlier = r->state->earlier;
     TRY(price_limits(r->study, limits, r->log));
     r->rho = r->progress.rho = limits->rho;
     if (r->study->left > 0)
@@ -266,7 +266,7 @@ static enum err take_look(struct run_asked *r, const struct ledger_limits *limit
     TRY(price_look(r->study, limits, &r->remote.look, r->log));
     if (r->remote.look.multiplier == 0)
         return ERR_OK;
-    TRY(remote_look(&r->remote, run_state_look_path(r->state), &value));
+    TRY(remote_look(&r->remote, r->state->look_path, &value));
     r->linked = (double)value / (double)r->remote.look.multiplier;
     progress_end(&r->progress);
     progress_linked(stdout, r->linked, look_sigma(&r->remote.look));
@@ -278,7 +278,7 @@ static enum err play_rounds(struct run_asked *r, struct ledger_limits *limits, i
 {
     double begin = clock_now_s();
     TRY(netio_new(&r->netio, r->log));
-    TRY(client_new(&r->client, r->netio, r->study, r->me, run_state_run(r->state), r->log));
+    TRY(client_new(&r->client, r->netio, r->study, r->me, r->state->run, r->log));
     client_watch(r->client, &r->witness);
     client_permit(r->client, &r->warrant);
     client_show(r->client, show_adding, &r->progress);
@@ -309,7 +309,7 @@ static struct run_stats stats_of(const struct run_asked *r)
         .study = r->study,
         .look = r->remote.look,
         .linked = r->linked,
-        .run = run_state_run(r->state),
+        .run = r->state->run,
         .server = r->stats,
         .rho = r->rho,
         .mpc_s = r->remote.seconds,

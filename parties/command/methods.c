@@ -21,7 +21,7 @@ static enum err run_aim(struct methods_made *made, const struct methods_run *r)
     options.progress = progress_round;
     options.self = r->progress;
     options.rounds_now = r->rounds;
-    options.state_file = run_state_loop_path(r->state);
+    options.state_file = r->state->loop_path;
     options.resume = true;
     options.stop_when_spent = true;
     TRY(aim_run(&made->model, &options, &backend, r->log));
@@ -48,8 +48,7 @@ static enum err central_aim(struct methods_made *made, const struct study *study
 /* The others keep no state of their own, but what was answered. */
 static enum err keep_replies(struct methods_made *made, const struct methods_run *r)
 {
-    TRY(replies_open(&made->replies, run_state_loop_path(r->state), r->study,
-                     run_state_run(r->state), r->log));
+    TRY(replies_open(&made->replies, r->state->loop_path, r->study, r->state->run, r->log));
     r->remote->replies = made->replies;
     return ERR_OK;
 }

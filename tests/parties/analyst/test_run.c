@@ -292,7 +292,7 @@ static void begin(struct run_scene *c, const uint8_t *lost)
     OK(netio_new(&c->netio, &c->log));
     gates_new(&c->gates, &c->s, &c->analyst->public, answer, c);
     OK(open_state(c, lost));
-    OK(client_new(&c->client, c->netio, c->s.study, c->analyst, run_state_run(c->state), &c->log));
+    OK(client_new(&c->client, c->netio, c->s.study, c->analyst, c->state->run, &c->log));
     c->remote = (struct remote){
         .study = c->s.study, .client = c->client, .state = c->state, .log = &c->log};
 }
@@ -387,7 +387,7 @@ TEST(a_round_that_is_lost_is_asked_until_it_is_not)
     /* also with the program that goes on after a crash */
     run_state_close(&c.state);
     OK(open_state(&c, NULL));
-    assert_int_equal(run_state_skipped(c.state), 2);
+    assert_int_equal(c.state->asked->skipped, 2);
     end(&c);
 }
 
@@ -447,7 +447,7 @@ TEST(a_run_that_loses_round_after_round_stops)
     }
     assert_int_equal(measure(&c, &lost), ERR_LOST);
     support_says(c.words, "3 rounds in a row were lost, so the run stops");
-    assert_int_equal(run_state_skipped(c.state), 2);
+    assert_int_equal(c.state->asked->skipped, 2);
     clear_steps(&c);
     /* the same command: the third one is lost, and the fourth is not */
     add_opened(&c, RHO, 0);
@@ -523,7 +523,7 @@ static size_t reply_end(const struct bytes *text, size_t from)
 static void check_had(struct run_scene *c, const char *path)
 {
     unsigned lost;
-    OK(replies_open(&c->remote.replies, path, c->s.study, run_state_run(c->state), &c->log));
+    OK(replies_open(&c->remote.replies, path, c->s.study, c->state->run, &c->log));
     c->remote.open = false;
     OK(measure(c, &lost));
     OK(open_forms(c, 5));
@@ -555,7 +555,7 @@ static void check_broken(struct run_scene *c, const char *path, struct bytes *te
             check_goes_on(c, path, text);
             continue;
         }
-        assert_int_equal(replies_open(&replies, path, c->s.study, run_state_run(c->state), &c->log),
+        assert_int_equal(replies_open(&replies, path, c->s.study, c->state->run, &c->log),
                          ERR_DATA);
         assert_null(replies);
     }
@@ -593,7 +593,7 @@ TEST(replies_are_kept_and_had_again)
     cells = c.s.study->workload->query[0].cells;
     support_study_file(&c.s, "out/loop.state", path);
     for (unsigned k = 0; k < 3; k++) {
-        OK(replies_open(&replies, path, c.s.study, run_state_run(c.state), &c.log));
+        OK(replies_open(&replies, path, c.s.study, c.state->run, &c.log));
         c.remote.replies = replies;
         if (k < 2) { /* one that does not fit, then one that is lost before it arrives */
             add_opened(&c, RHO, 0);
@@ -637,8 +637,7 @@ TEST(replies_are_kept_and_had_again)
                      ERR_DATA); /* of another run */
     text.data[sizeof "trefoil-replies-" - 1] = '9';
     OK(file_write(path, 0600, text.data, text.size, &c.log));
-    assert_int_equal(replies_open(&replies, path, c.s.study, run_state_run(c.state), &c.log),
-                     ERR_FORMAT);
+    assert_int_equal(replies_open(&replies, path, c.s.study, c.state->run, &c.log), ERR_FORMAT);
     support_says(c.words, "its format is trefoil-replies-9, and this one, " TREFOIL_VERSION);
     unlink(path);
     c.remote.replies = NULL;
@@ -673,8 +672,7 @@ TEST(a_gradient_that_is_lost_is_kept_as_lost)
     unsigned lost = 0;
     begin(&c, NULL);
     for (unsigned k = 0; k < 2; k++) {
-        OK(replies_open(&replies, file(&c, "out/loop.state"), c.s.study, run_state_run(c.state),
-                        &c.log));
+        OK(replies_open(&replies, file(&c, "out/loop.state"), c.s.study, c.state->run, &c.log));
         c.remote.replies = replies;
         if (k == 0) { /* the second time all is in the file */
             add_opened(&c, RHO, 0);
@@ -795,7 +793,7 @@ TEST(a_run_is_ended_once)
     add_opened(&c, RHO, 1);
     add_step(&c, ERR_SYSTEM, "the disk is full");
     assert_int_equal(close_run(&c), ERR_SYSTEM);
-    assert_false(run_state_ended(c.state));
+    assert_false(c.state->ended);
     support_says(c.words, "they say: the disk is full");
     clear_steps(&c);
     c.remote.wait_ms = 10000;
@@ -805,7 +803,7 @@ TEST(a_run_is_ended_once)
     add_costs(&c);
     OK(close_run(&c));
     support_says(c.words, "trying again in 0.5 s");
-    assert_true(run_state_ended(c.state));
+    assert_true(c.state->ended);
     clear_steps(&c);
     OK(close_run(&c)); /* nobody is asked */
     end(&c);
@@ -817,7 +815,7 @@ TEST(a_lost_run_is_asked_for_as_it_was)
     struct run_scene c;
     unsigned lost = 0;
     begin(&c, run);
-    assert_memory_equal(run_state_run(c.state), run, sizeof run);
+    assert_memory_equal(c.state->run, run, sizeof run);
     add_opened(&c, 0, 3);
     add_step(&c, ERR_REFUSED, "bound to another request\033[2J\xc2\x9b\x9b\nfor ever");
     assert_int_equal(measure(&c, &lost), ERR_REFUSED);
