@@ -146,9 +146,6 @@ enum err report_card(const struct report_pairs *p, const char *verdict,
 /* report_heat.c: whether a pair was measured, and when; and the model's rows of a pair. */
 void report_known_from(const struct report *r, const struct report_pair *p);
 enum err report_heat(const struct report *r, const struct report_pair *p) MUST_CHECK;
-/* report_matrix.c: all pairs of these attributes; `pairs` has every pair by its place. */
-void report_matrix(const struct report *r, const uint16_t *attribute, size_t attributes,
-                   const struct report_pair *pairs);
 /* The place of a pair of the domain's attributes, x < y, among all pairs. */
 static inline size_t report_pair_place(uint16_t x, uint16_t y)
 {

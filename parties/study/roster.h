@@ -30,13 +30,6 @@ enum err roster_check(const struct study *study, struct log *log) MUST_CHECK;
 enum err roster_sign_file(const char *path, const struct identity *server,
                           char text[IDENTITY_SIGNATURE_TEXT_SIZE], struct log *log) MUST_CHECK;
 
-/*
- * Puts the key of somebody whom the study file names into it. ERR_STUDY, logged, if it has another
- * key for them, or if the result would be no study.
- */
-enum err study_put_key(const char *path, const char *name, const struct public_identity *who,
-                       struct log *log) MUST_CHECK;
-
 /* Somebody who takes part. */
 struct roster_person {
     enum study_role role;
