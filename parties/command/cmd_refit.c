@@ -242,7 +242,7 @@ static enum err refit_run(struct refit *f, const struct refit_terms *terms,
                           const struct aim_refit_progress *progress, struct log *log)
 {
     struct aim_options options = {.fit_round = terms->iterations, .fit_final = terms->final};
-    uint64_t bytes;
+    uint64_t bytes = 0;
     TRY(load_model(f, terms->folder, &bytes, log));
     TRY(load_measurements(f, terms->folder, log));
     if (terms->impossible != NULL)

@@ -169,34 +169,28 @@ static enum err read_part(struct line_reader *in, const struct study_server *ser
     return ERR_OK;
 }
 
-static enum err parse(struct receipt *r, const struct study *study, struct line_reader *in)
-{
-    TRY(read_head(in, study));
-    TRY(read_subject(in, study, r));
-    for (size_t i = 0; i < study->servers; i++)
-        TRY(read_part(in, &study->server[i], &r->part[i]));
-    for (const char *line; (line = line_next(in)) != NULL;)
-        if (line[0] != '\0')
-            return line_fail(in, ERR_FORMAT, "nothing should follow the third server");
-    return ERR_OK;
-}
-
 enum err receipt_parse(struct receipt *r, const struct study *study, const char *path,
                        const void *text, size_t n, struct log *log)
 {
     struct line_reader in CLEAN(line_clear) = {0};
     *r = (struct receipt){0};
     TRY(line_text(&in, path, text, n, log));
-    return parse(r, study, &in);
+    TRY(read_head(&in, study));
+    TRY(read_subject(&in, study, r));
+    for (size_t i = 0; i < study->servers; i++)
+        TRY(read_part(&in, &study->server[i], &r->part[i]));
+    for (const char *line; (line = line_next(&in)) != NULL;)
+        if (line[0] != '\0')
+            return line_fail(&in, ERR_FORMAT, "nothing should follow the third server");
+    return ERR_OK;
 }
 
 enum err receipt_load(struct receipt *r, const struct study *study, const char *path,
                       struct log *log)
 {
-    struct line_reader in CLEAN(line_clear) = {0};
-    *r = (struct receipt){0};
-    TRY(line_file(&in, path, RECEIPT_FILE_MAX, log));
-    return parse(r, study, &in);
+    struct bytes text CLEAN(bytes_clear) = {0};
+    TRY(file_read(path, RECEIPT_FILE_MAX, &text, log));
+    return receipt_parse(r, study, path, text.data, text.size, log);
 }
 
 void receipt_describe(FILE *out, const struct study *study, const struct receipt *r)

@@ -110,43 +110,38 @@ static enum err take_line(struct book *b, const struct line_reader *in, char *li
     return ERR_OK;
 }
 
-static enum err parse(struct book *b, struct line_reader *in)
+enum err book_parse(struct book *b, const char *path, const void *text, size_t n, struct log *log)
 {
+    struct line_reader in CLEAN(line_clear) = {0};
     bool known = false;
     enum err e = ERR_OK;
-    for (char *line; e == ERR_OK && (line = line_next(in)) != NULL;)
-        e = take_line(b, in, line, &known);
+    *b = (struct book){0};
+    TRY(line_text(&in, path, text, n, log));
+    for (char *line; e == ERR_OK && (line = line_next(&in)) != NULL;)
+        e = take_line(b, &in, line, &known);
     if (e != ERR_OK)
         book_clear(b);
     if (e != ERR_DATA)
         return e;
     if (!known)
-        return line_fail(in, ERR_STUDY,
+        return line_fail(&in, ERR_STUDY,
                          "\"format %s\" should stand before this line: the book of budgets was cut "
                          "or altered; put a copy of it in its place",
                          label);
-    return line_fail(in, ERR_STUDY,
+    return line_fail(&in, ERR_STUDY,
                      "this is not an entry of a book of budgets: it was cut or altered; put a copy "
                      "of the file in its place, or see which study the line is of, delete the "
                      "line, and share with that study again, which writes it anew");
 }
 
-enum err book_parse(struct book *b, const char *path, const void *text, size_t n, struct log *log)
-{
-    struct line_reader in CLEAN(line_clear) = {0};
-    *b = (struct book){0};
-    TRY(line_text(&in, path, text, n, log));
-    return parse(b, &in);
-}
-
 enum err book_load(struct book *b, const char *path, struct log *log)
 {
-    struct line_reader in CLEAN(line_clear) = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     *b = (struct book){0};
     if (!file_is_there(path))
         return ERR_OK;
-    TRY(line_file(&in, path, FILE_LIMIT, log));
-    return parse(b, &in);
+    TRY(file_read(path, FILE_LIMIT, &text, log));
+    return book_parse(b, path, text.data, text.size, log);
 }
 
 void book_clear(struct book *b)

@@ -7,36 +7,18 @@
 
 #include <string.h>
 
-struct unfinished {
-    struct gate_client from;
-    struct bytes message; /* with the head of its last piece */
-    int64_t grown_ms;
-};
-
-struct assembly {
-    struct unfinished *of; /* one for each analyst */
-    size_t analysts, longest;
-};
-
-enum err assembly_new(struct assembly **assembly, const struct study *study)
+enum err assembly_start(struct assembly *a, const struct study *study)
 {
-    struct assembly *a;
-    TRY(memory_new(assembly, 1));
-    a = *assembly;
     a->analysts = study->analysts;
     a->longest = REQUEST_HEAD_SIZE + request_longest(study->workload);
     return memory_new(&a->of, a->analysts);
 }
 
-void assembly_free(struct assembly **assembly)
+void assembly_clear(struct assembly *a)
 {
-    struct assembly *a = *assembly;
-    if (a == NULL)
-        return;
     for (uint32_t i = 0; a->of != NULL && i < a->analysts; i++)
         assembly_drop(a, i);
     memory_free(&a->of);
-    memory_free(assembly);
 }
 
 void assembly_drop(struct assembly *a, uint32_t who)
@@ -44,7 +26,7 @@ void assembly_drop(struct assembly *a, uint32_t who)
     bytes_clear(&a->of[who].message);
 }
 
-static bool goes_on(const struct unfinished *u, const struct gate_client *from,
+static bool goes_on(const struct assembly_unfinished *u, const struct gate_client *from,
                     const struct bytes *message)
 {
     return u->message.size > 0 && u->from.route_size == from->route_size &&
@@ -55,7 +37,7 @@ static bool goes_on(const struct unfinished *u, const struct gate_client *from,
 enum err assembly_add(struct assembly *a, uint32_t who, const struct gate_client *from,
                       const struct bytes *message)
 {
-    struct unfinished *u = &a->of[who];
+    struct assembly_unfinished *u = &a->of[who];
     size_t skip = REQUEST_HEAD_SIZE;
     enum err e;
     if (!goes_on(u, from, message)) {
@@ -72,11 +54,6 @@ enum err assembly_add(struct assembly *a, uint32_t who, const struct gate_client
     u->message.data[0] = message->data[0];
     u->grown_ms = clock_now_ms();
     return ERR_OK;
-}
-
-const struct bytes *assembly_whole(const struct assembly *a, uint32_t who)
-{
-    return &a->of[who].message;
 }
 
 void assembly_tend(struct assembly *a)

@@ -9,11 +9,18 @@
 #include "netio/gate.h"
 #include "parties/study/study.h"
 
-struct assembly;
+struct assembly {
+    struct assembly_unfinished {
+        struct gate_client from;
+        struct bytes message; /* with the head of its last piece */
+        int64_t grown_ms;
+    } * of; /* one for each analyst */
+    size_t analysts, longest;
+};
 
-/* Call assembly_free() also after a failure. */
-enum err assembly_new(struct assembly **assembly, const struct study *study) MUST_CHECK;
-void assembly_free(struct assembly **assembly);
+/* Call assembly_clear() also after a failure. */
+enum err assembly_start(struct assembly *assembly, const struct study *study) MUST_CHECK;
+void assembly_clear(struct assembly *assembly);
 
 /*
  * Adds a MESSAGE_PIECE or MESSAGE_REQUEST, with its head, from analyst `who`. ERR_RANGE: the
@@ -22,8 +29,7 @@ void assembly_free(struct assembly **assembly);
  */
 enum err assembly_add(struct assembly *assembly, uint32_t who, const struct gate_client *from,
                       const struct bytes *message) MUST_CHECK;
-/* What was put together: one head, and the request. */
-const struct bytes *assembly_whole(const struct assembly *assembly, uint32_t who);
+/* What was put together is assembly->of[who].message: one head, and the request. */
 void assembly_drop(struct assembly *assembly, uint32_t who);
 /* Drops requests that have stopped growing. */
 void assembly_tend(struct assembly *assembly);

@@ -226,11 +226,13 @@ static enum err take_all(const struct play *p, const struct upload_name *name, s
         by_owner[name[k].owner] = &name[k];
         m->all += done[name[k].owner] == counted ? study_upload_bytes(p->study, name[k].owner) : 0;
     }
-    g->ops->watch(g->self, show, m);
+    if (g->ops->watch != NULL)
+        g->ops->watch(g->self, show, m);
     e = take_groups(p, by_owner, counted, m);
     if (e == ERR_OK && m->finish != NULL)
         e = m->finish(m->taker);
-    g->ops->watch(g->self, NULL, NULL);
+    if (g->ops->watch != NULL)
+        g->ops->watch(g->self, NULL, NULL);
     atomic_store(p->adding, 0);
     return e;
 }
@@ -317,7 +319,8 @@ enum err collect_uploads(struct play *p, const uint8_t run[REQUEST_RUN_SIZE], bo
     if (!late)
         TRY(enough_have_uploaded(p, &u));
     TRY(count_alike(p));
-    TRY(p->engine.ops->hold(p->engine.self, u.upload, u.kept, p->uploads));
+    if (p->engine.ops->hold != NULL)
+        TRY(p->engine.ops->hold(p->engine.self, u.upload, u.kept, p->uploads));
     TRY(add_all(p, &u));
     return enough_are_counted(p);
 }

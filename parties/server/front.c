@@ -28,7 +28,7 @@ struct front {
     struct site *site;
     struct outbox outbox;
     struct intake intake;
-    struct assembly *assembly;
+    struct assembly assembly;
     struct seats *seats;
     struct parcels *parcels;   /* NULL: the study has no sealing keys */
     struct rate *rate;         /* of messages: for each owner, then for each analyst */
@@ -81,14 +81,14 @@ static enum err take_request(struct front *f, const struct intake_message *m)
     enum err e;
     if (m->whole->size < REQUEST_HEAD_SIZE)
         return tell(f, m, ERR_FORMAT, "the request is cut");
-    e = assembly_add(f->assembly, m->who, m->from, m->whole);
+    e = assembly_add(&f->assembly, m->who, m->from, m->whole);
     if (e == ERR_RANGE)
         return tell(f, m, ERR_FORMAT, "the request is longer than any of this study");
     if (e != ERR_OK || m->kind == MESSAGE_PIECE)
         return e;
-    whole = assembly_whole(f->assembly, m->who);
+    whole = &f->assembly.of[m->who].message;
     e = gate_pass(f->site->gate, m->from, whole->data, whole->size);
-    assembly_drop(f->assembly, m->who);
+    assembly_drop(&f->assembly, m->who);
     bell_ring(&f->site->bell);
     /* it is not the sender's fault, and the sender tries again */
     return e != ERR_AGAIN
@@ -397,7 +397,7 @@ enum err front_run(struct front *f)
         tell_due(f);
         show_owners(f);
         log_tend(f->site->log);
-        assembly_tend(f->assembly);
+        assembly_tend(&f->assembly);
         e = gate_receive(f->site->gate, &from, &message, clock_now_ms() + POLL_MS);
         if (e == ERR_OK)
             e = take_batch(f, &from, &message);
@@ -422,7 +422,7 @@ enum err front_new(struct front **front, struct site *site)
     f->outbox.me = site->me;
     f->intake = (struct intake){.site = site, .outbox = &f->outbox};
     TRY(memory_new(&f->rate, study->owners + study->analysts));
-    TRY(assembly_new(&f->assembly, study));
+    TRY(assembly_start(&f->assembly, study));
     TRY(seats_new(&f->seats, study, site->store));
     if (site->sealing != NULL)
         TRY(parcels_new(&f->parcels, site, f->seats));
@@ -440,7 +440,7 @@ void front_free(struct front **front)
     if (*front == NULL)
         return;
     memory_free_all(&(*front)->intake.waiting, &(*front)->held, &(*front)->site->status.owner);
-    assembly_free(&(*front)->assembly);
+    assembly_clear(&(*front)->assembly);
     parcels_free(&(*front)->parcels);
     seats_free(&(*front)->seats);
     outbox_clear(&(*front)->outbox);

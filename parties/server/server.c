@@ -203,7 +203,8 @@ static enum err check_place(struct server *s)
     atomic_store(&site->status.front_ms, site->status.started_ms);
     TRY(count_lanes(s));
     TRY(load_sealing(s));
-    TRY(s->o.setting->check(site));
+    if (s->o.setting->check != NULL)
+        TRY(s->o.setting->check(site));
     roster_warn(site->study, site->log);
     return roster_servers_current(site->study, site->log);
 }

@@ -329,7 +329,9 @@ static enum err dispatch(struct worker *w, const struct worker_ask *ask, struct 
 
 void worker_catch(struct worker *w, uint32_t round, enum err e)
 {
-    const struct setting_failure failure = w->setting->failed(w->part, e);
+    const struct setting_failure failure = w->setting->failed != NULL
+                                               ? w->setting->failed(w->part, e)
+                                               : (struct setting_failure){0};
     struct audit_entry line = {.kind = AUDIT_CAUGHT,
                                .caught = {.round = round, .check = failure.check}};
     if (e == ERR_OK || w->setting->verdict(w->part, NULL) != ERR_CHEAT)

@@ -65,7 +65,7 @@ struct engine_ops {
     /* --- uploads */
     /*
      * Before these are added, with this digest together: agrees on what was opened of them before.
-     * LEAKS: which servers know that.
+     * NULL: nothing is. LEAKS: which servers know that.
      */
     enum err (*hold)(void *self, const struct upload_name *upload, size_t count,
                      const uint8_t uploads[32]);
@@ -77,7 +77,10 @@ struct engine_ops {
      */
     enum err (*finish)(void *self);
     struct engine_counted (*counted)(const void *self);
-    /* From now on `show` hears after each part of a long computation how much is done, or NULL. */
+    /*
+     * From now on `show`, or nobody for NULL, hears after each part of a long computation how much
+     * is done. NULL: there is none.
+     */
     void (*watch)(void *self, void (*show)(void *to, uint64_t done, uint64_t all), void *to);
 
     /* --- a round */

@@ -33,7 +33,10 @@ struct setting_failure {
 struct setting {
     const struct split *split; /* how owners' data are split */
     unsigned lanes;            /* the most that a session has */
-    /* Before anything is made: ERR_USAGE, logged, if this server of the study cannot have that. */
+    /*
+     * Before anything is made: ERR_USAGE, logged, if this server of the study cannot have that.
+     * NULL: any can.
+     */
     enum err (*check)(const struct site *site);
     /* If it fails, `stop` cleans up. */
     enum err (*start)(void **self, const struct setting_host *host);
@@ -58,14 +61,14 @@ struct setting {
     enum err (*greet)(void *self);
     enum err (*begin)(void *self, const struct engine_uploads *uploads, struct engine *engine);
 
-    /* Whether statements are waited for, or all servers have been heard. */
+    /* Whether statements are waited for, or all servers have been heard; NULL: no matter. */
     void (*expects)(void *self, bool heard);
     /*
      * ERR_CHEAT once a proof has failed, ERR_REFUSED if too many were broken off: this server takes
      * no part any more, and that is logged, unless `log` is NULL. Else ERR_OK.
      */
     enum err (*verdict)(void *self, struct log *log);
-    /* What the session did has ended with `e`, which may be such a failure. */
+    /* What the session did has ended with `e`, which may be such a failure; NULL: it is none. */
     struct setting_failure (*failed)(void *self, enum err e);
 
     /*

@@ -24,12 +24,6 @@ struct duo {
 
 /* --- a server's life -------------------------------------------------------------------------- */
 
-static enum err check_site(const struct site *site)
-{
-    (void)site;
-    return ERR_OK;
-}
-
 static enum err start(void **self, const struct setting_host *host)
 {
     struct duo *d;
@@ -142,24 +136,11 @@ static enum err begin(void *self, const struct engine_uploads *uploads, struct e
     return ERR_OK;
 }
 
-static void expects(void *self, bool heard)
-{
-    (void)self;
-    (void)heard;
-}
-
 static enum err verdict(void *self, struct log *log)
 {
     (void)self;
     (void)log;
     return ERR_OK;
-}
-
-static struct setting_failure failed(void *self, enum err e)
-{
-    (void)self;
-    (void)e;
-    return (struct setting_failure){0};
 }
 
 /* --- noise ------------------------------------------------------------------------------------ */
@@ -188,7 +169,6 @@ static void drop(void *self)
 
 const struct setting duo_setting = {.split = &two_split,
                                     .lanes = 1,
-                                    .check = check_site,
                                     .start = start,
                                     .stop = stop,
                                     .resume = resume,
@@ -197,9 +177,7 @@ const struct setting duo_setting = {.split = &two_split,
                                     .listen = listen,
                                     .greet = greet,
                                     .begin = begin,
-                                    .expects = expects,
                                     .verdict = verdict,
-                                    .failed = failed,
                                     .idle = idle,
                                     .show = show,
                                     .drop = drop};

@@ -91,16 +91,6 @@ void two_free(struct two **engine)
 
 /* --- uploads ---------------------------------------------------------------------------------- */
 
-static enum err hold(void *self, const struct upload_name *upload, size_t count,
-                     const uint8_t uploads[32])
-{
-    (void)self;
-    (void)upload;
-    (void)count;
-    (void)uploads;
-    return ERR_OK; /* nothing is opened of uploads */
-}
-
 static enum err add(void *self, const struct upload *uploads, size_t count)
 {
     struct two *g = self;
@@ -121,13 +111,6 @@ static struct engine_counted counted(const void *self)
     const struct two *g = self;
     return (struct engine_counted){
         .owners = g->sums.owners, .counted = g->sums.counted, .left_out = g->sums.left_out};
-}
-
-static void watch(void *self, void (*show)(void *to, uint64_t done, uint64_t all), void *to)
-{
-    (void)self;
-    (void)show; /* sums are local, and soon made */
-    (void)to;
 }
 
 /* --- a round ---------------------------------------------------------------------------------- */
@@ -420,11 +403,9 @@ static enum err measure(void *self, const struct engine_step *s, void *stake, si
 
 struct engine two_table(struct two *engine)
 {
-    static const struct engine_ops ops = {.hold = hold,
-                                          .add = add,
+    static const struct engine_ops ops = {.add = add,
                                           .finish = finish,
                                           .counted = counted,
-                                          .watch = watch,
                                           .prepare = prepare,
                                           .clear = clear,
                                           .cells = cells,
