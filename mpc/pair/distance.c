@@ -271,20 +271,6 @@ static enum err begin(struct distance **self, const struct pair_distance *d, siz
     return ERR_OK;
 }
 
-enum err pair_distance_cost(const struct pair_distance *d, struct pair_cost *cost)
-{
-    struct scratch *scratch CLEAN(scratch_free) = scratch_new();
-    struct distance *s;
-    size_t portions;
-    enum err e;
-    if (scratch == NULL)
-        return ERR_NOMEM;
-    TRY(begin(&s, d, &portions));
-    e = program_cost(&distance_program, s, portions, scratch, NULL, cost);
-    distance_free(s);
-    return e;
-}
-
 enum err pair_distance_new(struct pair_run **run, struct pair *pair, const struct pair_distance *d)
 {
     struct distance *s;

@@ -37,10 +37,6 @@ struct pair_distance {
     uint64_t *out; /* this end's share of each D */
 };
 
-/* What it will take; of a candidate, only its cells are looked at. ERR_RANGE as below. */
-enum err pair_distance_cost(const struct pair_distance *distance,
-                            struct pair_cost *cost) MUST_CHECK;
-
 /*
  * All arrays are borrowed until the run is freed. `out` is complete once the tables have passed.
  * ERR_RANGE: u 2^l or u `most` is 2^63 or more, or there is nothing to sum.

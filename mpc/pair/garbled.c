@@ -50,51 +50,41 @@ static enum err compute(const struct pair_program *p, const void *self, size_t p
     return pair_gates_done(g);
 }
 
-static enum err count_ands(const struct pair_program *program, const void *self, size_t portion,
-                           struct scratch *scratch, uint64_t *ands)
+static enum err count_ands(const struct pair_run *r, size_t portion)
 {
+    struct scratch *scratch = r->pair->scratch;
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(scratch);
-    const struct program_size size = program->size(self, portion);
+    const struct program_size size = size_of(r, portion);
     const size_t n = size.bits[0] > size.bits[1] ? size.bits[0] : size.bits[1];
     struct pair_gates g = pair_gates_plain(scratch);
     struct pair_wire *zeros, *out;
     TRY(scratch_array(scratch, &zeros, n));
     TRY(scratch_array(scratch, &out, size.outputs));
     memset(zeros, 0, n * sizeof *zeros);
-    TRY(compute(program, self, portion, &g, (const struct pair_wire *const[2]){zeros, zeros}, out));
-    *ands = g.ands;
+    TRY(compute(r->program, r->self, portion, &g, (const struct pair_wire *const[2]){zeros, zeros},
+                out));
+    r->ands[portion] = g.ands;
     return ERR_OK;
 }
 
-enum err program_cost(const struct pair_program *program, const void *self, size_t portions,
-                      struct scratch *scratch, uint64_t *ands, struct pair_cost *cost)
-{
-    *cost = (struct pair_cost){0};
-    for (size_t k = 0; k < portions; k++) {
-        const struct program_size size = program->size(self, k);
-        uint64_t n = 0;
-        if (program->ands != NULL)
-            n = program->ands(self, k);
-        else
-            TRY(count_ands(program, self, k, scratch, &n));
-        cost->matrix += labels_matrix(size.bits[PAIR_KEEPER]);
-        cost->tables += table_size(size, n);
-        cost->ands += n;
-        if (ands != NULL)
-            ands[k] = n;
-    }
-    return ERR_OK;
-}
-
+/* How many ANDs and bytes each portion takes, added up. */
 static enum err measure(struct pair_run *r, size_t portions)
 {
     TRY(memory_new(&r->ands, portions));
     TRY(memory_new(&r->label, portions));
     TRY(memory_new(&r->labels, portions));
     r->portions = portions;
-    for (size_t k = 0; k < portions; k++)
-        r->labels[k] = labels_rounded(size_of(r, k).bits[PAIR_KEEPER]);
-    TRY(program_cost(r->program, r->self, portions, r->pair->scratch, r->ands, &r->cost));
+    for (size_t k = 0; k < portions; k++) {
+        const struct program_size size = size_of(r, k);
+        r->labels[k] = labels_rounded(size.bits[PAIR_KEEPER]);
+        if (r->program->ands != NULL)
+            r->ands[k] = r->program->ands(r->self, k);
+        else
+            TRY(count_ands(r, k));
+        r->cost.matrix += labels_matrix(size.bits[PAIR_KEEPER]);
+        r->cost.tables += table_size(size, r->ands[k]);
+        r->cost.ands += r->ands[k];
+    }
     r->matrix.size = r->cost.matrix;
     r->tables.size = r->cost.tables;
     return ERR_OK;

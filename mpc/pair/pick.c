@@ -135,15 +135,6 @@ static bool fits(const struct pair_pick *p)
     return p->candidates >= 1 && p->candidates <= PAIR_PICK_MOST && p->width >= 2 && p->width <= 64;
 }
 
-enum err pair_pick_cost(size_t candidates, unsigned width, struct pair_cost *cost)
-{
-    struct scratch *scratch CLEAN(scratch_free) = scratch_new();
-    const struct pair_pick p = {.candidates = candidates, .width = width};
-    if (scratch == NULL)
-        return ERR_NOMEM;
-    return fits(&p) ? program_cost(&pick_program, &p, 1, scratch, NULL, cost) : ERR_RANGE;
-}
-
 enum err pair_pick_new(struct pair_run **run, struct pair *pair, struct pair_pick *pick)
 {
     return fits(pick) ? program_run(run, pair, &pick_program, pick, 1) : ERR_RANGE;

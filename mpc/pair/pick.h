@@ -28,8 +28,6 @@ struct pair_pick {
 /* `pick` is borrowed until the run is freed. ERR_RANGE: a size is outside the bounds above. */
 enum err pair_pick_new(struct pair_run **run, struct pair *pair, struct pair_pick *pick) MUST_CHECK;
 
-/* What it will take, besides the proof. ERR_RANGE as above. */
-enum err pair_pick_cost(size_t candidates, unsigned width, struct pair_cost *cost) MUST_CHECK;
 size_t pair_pick_proof(size_t candidates);
 /* The keeper's and the provider's end of the proof. ERR_CHEAT: not labels of an index. */
 enum err pair_pick_prove(const struct pair_run *run, uint8_t *proof) MUST_CHECK;

@@ -40,7 +40,3 @@ void *program_of(const struct pair_run *run);
  */
 const struct pair_wire *program_outputs(const struct pair_run *run);
 struct pair *program_pair(const struct pair_run *run);
-
-/* Adds up all portions. `ands`: how many each has, or NULL. */
-enum err program_cost(const struct pair_program *program, const void *self, size_t portions,
-                      struct scratch *scratch, uint64_t *ands, struct pair_cost *cost) MUST_CHECK;

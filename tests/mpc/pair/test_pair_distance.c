@@ -22,7 +22,7 @@ struct shared_tables {
     unsigned bits;
     uint64_t unit;
     struct pair_candidate *candidate[2];
-    size_t matrix, tables; /* bytes */
+    struct pair_cost cost;
 };
 
 static void table_free(struct shared_tables *t)
@@ -85,8 +85,7 @@ static enum err start(struct shared_tables *t, struct pair *end[2], struct pair_
         TRY(pair_distance_new(
             &run[i], end[i],
             &(struct pair_distance){t->candidate[i], t->candidates, t->bits, t->unit, t->out[i]}));
-    t->matrix = pair_run_matrix(run[0]);
-    t->tables = pair_run_tables(run[0]);
+    t->cost = pair_run_cost(run[0]);
     return ERR_OK;
 }
 
@@ -94,8 +93,8 @@ static void run_table(struct shared_tables *t, struct pair *end[2], size_t tile)
 {
     struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
     OK(start(t, end, run));
-    assert_int_equal(pair_run_matrix(run[1]), t->matrix);
-    assert_int_equal(pair_run_tables(run[1]), t->tables);
+    assert_int_equal(pair_run_matrix(run[1]), t->cost.matrix);
+    assert_int_equal(pair_run_tables(run[1]), t->cost.tables);
     OK(pair_ends_matrix(run, tile));
     OK(pair_ends_tables(run, tile));
 }
@@ -292,10 +291,10 @@ TEST(keys_and_seeds_come_once)
         struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
         OK(start(&t, end, run));
         OK(pair_ends_matrix(run, 1 << 20));
-        OK(memory_new(&all, t.tables));
-        OK(pair_send_tables(run[0], 0, all, t.tables));
+        OK(memory_new(&all, t.cost.tables));
+        OK(pair_send_tables(run[0], 0, all, t.cost.tables));
         for (unsigned i = 0; i < 3; i++)
-            memcpy(begin[3 * k + i], all + i * (t.tables / 3), 32);
+            memcpy(begin[3 * k + i], all + i * (t.cost.tables / 3), 32);
         memory_free(&all);
     }
     for (unsigned i = 1; i < 6; i++)
@@ -333,17 +332,6 @@ static uint64_t ands_of(const size_t *size, size_t n, unsigned bits)
     return ands + n * (2 * (bits + 10 + widest) + 64);
 }
 
-/* As known without any pair. */
-static void assert_cost(const struct shared_tables *t, uint64_t ands)
-{
-    struct pair_cost cost;
-    OK(pair_distance_cost(
-        &(struct pair_distance){t->candidate[1], t->candidates, t->bits, t->unit, NULL}, &cost));
-    assert_int_equal(cost.matrix, t->matrix);
-    assert_int_equal(cost.tables, t->tables);
-    assert_int_equal(cost.ands, ands);
-}
-
 TEST(breast_cancer_costs_what_it_should)
 {
     static const size_t values[] = {2, 6, 3, 11, 7, 3, 3, 2, 6, 2};
@@ -359,9 +347,9 @@ TEST(breast_cancer_costs_what_it_should)
     run_table(&t, end, 4096);
     assert_right(&t);
     assert_int_equal(ands_of(size, 55, 8), 29870);
-    assert_int_equal(t.matrix, 16 * (917 * 9 + 67)); /* to 128 bits */
-    assert_int_equal(t.tables, 32 + 32 * ands_of(size, 55, 8) + 8 * 55);
-    assert_cost(&t, 29870);
+    assert_int_equal(t.cost.matrix, 16 * (917 * 9 + 67)); /* to 128 bits */
+    assert_int_equal(t.cost.tables, 32 + 32 * ands_of(size, 55, 8) + 8 * 55);
+    assert_int_equal(t.cost.ands, 29870);
 }
 
 /* Larger marginals than a portion, and several portions. */
@@ -379,8 +367,8 @@ TEST(portions_follow_one_another)
     assert_right(&t);
     ands = ands_of(large, 2, 3) + ands_of(large + 2, 1, 3) + ands_of(large + 3, 1, 3) +
            ands_of(large + 4, 1, 3) + ands_of(large + 5, 1, 3) + ands_of(large + 6, 2, 3);
-    assert_int_equal(t.tables, 6 * 32 + 32 * ands + 8 * 8);
-    assert_cost(&t, ands);
+    assert_int_equal(t.cost.tables, 6 * 32 + 32 * ands + 8 * 8);
+    assert_int_equal(t.cost.ands, ands);
 }
 
 /* --- misuse ----------------------------------------------------------------------------------- */
@@ -392,7 +380,6 @@ TEST(what_does_not_fit_is_refused)
     uint64_t word[1] = {0};
     struct pair_candidate c = {1, word, word, 1};
     struct pair_distance d = {&c, 1, 40, UNIT, word};
-    struct pair_cost cost;
     OK(pair_ends_new(end));
     c.cells = 0;
     assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
@@ -401,7 +388,6 @@ TEST(what_does_not_fit_is_refused)
     assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
     d.candidates = 0;
     assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
-    assert_int_equal(pair_distance_cost(&d, &cost), ERR_RANGE);
     d = (struct pair_distance){&c, 1, 53, UNIT, word};
     c.most = 1;
     assert_int_equal(pair_distance_new(&run, end[0], &d), ERR_RANGE);
@@ -434,7 +420,7 @@ TEST(messages_pass_once_and_in_order)
             assert_int_equal(pair_send_matrix(run[1], 0, byte, 1), ERR_MISUSE);
         if (fault == 5) {
             OK(pair_ends_tables(run, 999));
-            assert_int_equal(pair_send_tables(run[0], t.tables, byte, 1), ERR_MISUSE);
+            assert_int_equal(pair_send_tables(run[0], t.cost.tables, byte, 1), ERR_MISUSE);
         }
         if (fault < 3) /* and nothing passes after it */
             assert_int_equal(pair_take_matrix(run[0], 0, byte, 1), ERR_MISUSE);
