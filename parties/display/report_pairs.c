@@ -8,8 +8,8 @@
 /* --- all pairs as a triangle ------------------------------------------------------------------ */
 
 /*
- * A row for each attribute. Its name stands at the end of the row, on the diagonal, where its column
- * begins. Shades show how strong a pair is, marks whether it was measured.
+ * A row for each attribute. Its name stands at the end of the row, on the diagonal, where its
+ * column begins. Shades show how strong a pair is, marks whether it was measured.
  */
 #define NAME 92.0      /* room for the last row's name */
 #define CELL_MOST 26.0 /* units */

@@ -2,8 +2,8 @@
  * parties/study/method.h - the methods: what a study's file says of each, and what its runs open.
  *
  * Other layers have tables by the same enum: its price (parties/exchange/price.c), and what
- * commands do (parties/command/methods.c). Whoever needs to know what a run may do asks the table here;
- * hardly anything compares methods.
+ * commands do (parties/command/methods.c). Whoever needs to know what a run may do asks the table
+ * here; hardly anything compares methods.
  *
  * This file also says which method should do better for a study, judged from the study alone. AIM
  * opens whole tables of two columns. Take one table with as many cells as a pair has on
