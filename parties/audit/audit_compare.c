@@ -7,40 +7,34 @@
 
 /* --- one log in words ------------------------------------------------------------------------- */
 
-static const char *in_words(const struct audit_opening *o, char *text, size_t size)
+static void describe_opening(const struct audit_opening *o, FILE *out)
 {
-    if (strcmp(o->reason, "SELECTED_INDEX") == 0)
-        snprintf(text, size, "which of %" PRIu64 " marginals fits worst; with its measurement",
-                 o->values);
-    else if (strcmp(o->reason, "NOISY_MARGINAL") == 0)
-        snprintf(text, size, "%" PRIu64 " noisy counts", o->values);
-    else if (strcmp(o->reason, "NOISY_FORM") == 0)
-        snprintf(text, size, "%" PRIu64 " noisy sums of counts", o->values);
-    else if (strcmp(o->reason, "NOISY_SCORE") == 0)
-        snprintf(text, size, "scores of %" PRIu64 " marginals, sigma %.*s", o->values,
-                 (int)strcspn(o->what, ":"), o->what);
-    else if (strcmp(o->reason, "NOISY_GRADIENT") == 0)
-        snprintf(text, size, "a noisy gradient of %" PRIu64 " weights, sigma %.*s", o->values,
-                 (int)strcspn(o->what, ":"), o->what);
-    else if (strcmp(o->reason, "SORTED") == 0)
-        snprintf(text, size, "which of %" PRIu64 " uploads are sorted by key", o->values);
-    else if (strcmp(o->reason, "REJECT_BIT") == 0)
-        snprintf(text, size, "which of %" PRIu64 " tries for noise are kept", o->values);
-    else
-        snprintf(text, size, "%" PRIu64 " values, %s", o->values, o->reason);
-    return text;
-}
-
-static void describe_opening(const struct audit_entry *entry, FILE *out)
-{
-    const struct audit_opening *o = &entry->opening;
+    static const struct {
+        const char *reason, *before, *after; /* the number of values */
+        bool sigma;                          /* what is opened begins with it */
+    } words[] = {
+        {"SELECTED_INDEX", "which of ", " marginals fits worst; with its measurement", false},
+        {"NOISY_MARGINAL", "", " noisy counts", false},
+        {"NOISY_FORM", "", " noisy sums of counts", false},
+        {"NOISY_SCORE", "scores of ", " marginals, sigma ", true},
+        {"NOISY_GRADIENT", "a noisy gradient of ", " weights, sigma ", true},
+        {"SORTED", "which of ", " uploads are sorted by key", false},
+        {"REJECT_BIT", "which of ", " tries for noise are kept", false},
+    };
+    const size_t known = sizeof words / sizeof *words;
     const char *what = o->what;
-    char text[96];
-    if (strcmp(o->reason, "NOISY_SCORE") == 0 || strcmp(o->reason, "NOISY_GRADIENT") == 0)
-        what += strcspn(what, ":") + (strchr(what, ':') != NULL);
-    fprintf(out, "  %s  round %-4" PRIu32 " cost %-11.5g spent %.5g\n      %s%s%s\n", entry->time,
-            o->round, o->cost, o->spent, in_words(o, text, sizeof text),
-            strcmp(what, "-") == 0 ? "" : ": ", strcmp(what, "-") == 0 ? "" : what);
+    size_t k = 0;
+    while (k < known && strcmp(o->reason, words[k].reason) != 0)
+        k++;
+    fprintf(out, "round %-4" PRIu32 " cost %-11.5g spent %.5g\n      %s%" PRIu64 "%s%s", o->round,
+            o->cost, o->spent, k < known ? words[k].before : "", o->values,
+            k < known ? words[k].after : " values, ", k < known ? "" : o->reason);
+    if (k < known && words[k].sigma) {
+        const size_t sigma = strcspn(what, ":");
+        fprintf(out, "%.*s", (int)sigma, what);
+        what += sigma + (what[sigma] == ':');
+    }
+    fprintf(out, "%s%s\n", strcmp(what, "-") == 0 ? "" : ": ", strcmp(what, "-") == 0 ? "" : what);
 }
 
 /* How many of the first lines neighbour `server` has signed. */
@@ -89,13 +83,24 @@ static const struct audit_entry *look_up(const struct audit_file *f, const struc
 static bool tells(const struct audit_file *f, const struct audit_entry *line)
 {
     for (size_t k = 0; k < f->entries; k++)
-        if (f->entry[k].kind == line->kind &&
-            memcmp(&f->entry[k].left_out, &line->left_out, sizeof line->left_out) == 0 &&
-            memcmp(&f->entry[k].lost, &line->lost, sizeof line->lost) == 0 &&
-            memcmp(&f->entry[k].permit, &line->permit, sizeof line->permit) == 0 &&
+        if (f->entry[k].kind == line->kind && f->entry[k].round == line->round &&
+            f->entry[k].server == line->server &&
+            memcmp(f->entry[k].run, line->run, sizeof line->run) == 0 &&
+            strcmp(f->entry[k].owner, line->owner) == 0 &&
+            strcmp(f->entry[k].why, line->why) == 0 &&
             (line->kind != AUDIT_WARRANT || strcmp(f->entry[k].what, line->what) == 0))
             return true;
     return false;
+}
+
+/* Whether a line says what a log (NULL: none) does not. */
+static bool is_news(const struct audit_entry *e, const struct audit_file *before)
+{
+    if (e->kind == AUDIT_OPEN)
+        return before == NULL || look_up(before, &e->opening, true) == NULL;
+    if (e->kind >= AUDIT_LEFT_OUT && e->kind <= AUDIT_WARRANT)
+        return before == NULL || !tells(before, e);
+    return e->kind >= AUDIT_RECOVERED;
 }
 
 static void describe_head(const struct audit_file *f, FILE *out)
@@ -123,25 +128,22 @@ static struct total total_of(const struct audit_file *f)
     return t;
 }
 
-static void describe_resumption(const struct audit_entry *entry, FILE *out)
+static void describe_resumption(const struct audit_checks *c, FILE *out)
 {
-    const struct audit_checks *c = &entry->checks;
-    fprintf(out, "  %s  trefoil recover let the server take part again: of %" PRIu64 " checks",
-            entry->time, c->begun);
+    fprintf(out, "trefoil recover let the server take part again: of %" PRIu64 " checks", c->begun);
     if (c->failed)
         fputs(" one had failed\n", out);
     else
         fprintf(out, " %" PRIu64 " had been left\n", c->left);
 }
 
-static void describe_catch(const struct audit_entry *entry, FILE *out)
+static void describe_catch(const struct audit_entry *e, FILE *out)
 {
-    const struct audit_caught *c = &entry->caught;
-    fprintf(out, "  %s  round %-4" PRIu32 " ", entry->time, c->round);
-    if (strcmp(c->phase, AUDIT_STATEMENT) == 0)
+    fprintf(out, "round %-4" PRIu32 " ", e->round);
+    if (strcmp(e->phase, AUDIT_STATEMENT) == 0)
         fputs("a server stated what cannot be so: it", out);
     else
-        fprintf(out, "check %" PRIu64 " failed, of phase %s: a server", c->check, c->phase);
+        fprintf(out, "check %" PRIu64 " failed, of phase %s: a server", e->check, e->phase);
     fputs(" departed\n      from the protocol, or its memory is faulty\n", out);
 }
 
@@ -150,10 +152,10 @@ static void describe_warrant(const struct audit_entry *entry, FILE *out)
     struct warrant w;
     uint8_t number[32];
     if (audit_warrant(entry, &w) != ERR_OK || warrant_number(&w, number) != ERR_OK) {
-        fprintf(out, "  %s  a warrant that cannot be read\n", entry->time);
+        fputs("a warrant that cannot be read\n", out);
         return;
     }
-    fprintf(out, "  %s  a run begins or goes on by warrant ", entry->time);
+    fputs("a run begins or goes on by warrant ", out);
     for (size_t i = 0; i < sizeof number; i++)
         fprintf(out, "%02x", number[i]);
     fprintf(out, "\n      for %u.%04u %% of the budget, until %s: %s\n      signed by",
@@ -163,47 +165,60 @@ static void describe_warrant(const struct audit_entry *entry, FILE *out)
     fputc('\n', out);
 }
 
+static void describe(const struct audit_entry *e, FILE *out)
+{
+    fprintf(out, "  %s  ", e->time);
+    switch (e->kind) {
+    case AUDIT_OPEN:
+        describe_opening(&e->opening, out);
+        break;
+    case AUDIT_LEFT_OUT:
+        fprintf(out,
+                "the upload of %s was left out: it is not sorted by person, or are rows that its "
+                "key does not open\n",
+                e->owner);
+        break;
+    case AUDIT_LOST:
+        fprintf(out, "round %-4" PRIu32 " is lost, paid for without an answer: server %u, %s\n",
+                e->round, e->server, e->why);
+        break;
+    case AUDIT_WARRANT:
+        describe_warrant(e, out);
+        break;
+    case AUDIT_RECOVERED:
+        fprintf(out, "trefoil recover took over debits %" PRIu64 " to %" PRIu64 "\n", e->from,
+                e->to);
+        break;
+    case AUDIT_CAUGHT:
+        describe_catch(e, out);
+        break;
+    case AUDIT_RESUMED:
+        describe_resumption(&e->checks, out);
+        break;
+    case AUDIT_DROPPED:
+        fprintf(out, "trefoil recover dropped debit %" PRIu64 ", which no other server had\n",
+                e->head.entries);
+        break;
+    case AUDIT_LOG:
+    case AUDIT_SEEN:
+    case AUDIT_SIGNED:
+    case AUDIT_KINDS:
+        break; /* no news */
+    }
+}
+
 /* Lists what a log says that `before` (NULL: none) does not. */
 static void list(const struct audit_file *f, const struct audit_file *before, FILE *out)
 {
-    for (size_t k = 0; k < f->entries; k++) {
-        const struct audit_entry *e = &f->entry[k];
-        if (e->kind == AUDIT_RECOVERED)
-            fprintf(out, "  %s  trefoil recover took over debits %" PRIu64 " to %" PRIu64 "\n",
-                    e->time, e->from, e->to);
-        else if (e->kind == AUDIT_CAUGHT)
-            describe_catch(e, out);
-        else if (e->kind == AUDIT_DROPPED)
-            fprintf(out,
-                    "  %s  trefoil recover dropped debit %" PRIu64 ", which no other server had\n",
-                    e->time, e->head.entries);
-        else if (e->kind == AUDIT_RESUMED)
-            describe_resumption(e, out);
-        else if (e->kind == AUDIT_LEFT_OUT && (before == NULL || !tells(before, e)))
-            fprintf(out,
-                    "  %s  the upload of %s was left out: it is not sorted by person, or are rows "
-                    "that its key does not open\n",
-                    e->time, e->left_out.owner);
-        else if (e->kind == AUDIT_WARRANT && (before == NULL || !tells(before, e)))
-            describe_warrant(e, out);
-        else if (e->kind == AUDIT_LOST && (before == NULL || !tells(before, e)))
-            fprintf(out,
-                    "  %s  round %-4" PRIu32 " is lost, paid for without an answer: server %" PRIu32
-                    ", %s\n",
-                    e->time, e->lost.round, e->lost.server, e->lost.why);
-        else if (e->kind == AUDIT_OPEN &&
-                 (before == NULL || look_up(before, &e->opening, true) == NULL))
-            describe_opening(e, out);
-    }
+    for (size_t k = 0; k < f->entries; k++)
+        if (is_news(&f->entry[k], before))
+            describe(&f->entry[k], out);
 }
 
 static bool tells_all(const struct audit_file *f, const struct audit_file *of)
 {
     for (size_t k = 0; k < of->entries; k++)
-        if (of->entry[k].kind >= AUDIT_RECOVERED ||
-            (of->entry[k].kind == AUDIT_OPEN && look_up(f, &of->entry[k].opening, true) == NULL) ||
-            (of->entry[k].kind >= AUDIT_LEFT_OUT && of->entry[k].kind <= AUDIT_WARRANT &&
-             !tells(f, &of->entry[k])))
+        if (is_news(&of->entry[k], f))
             return false;
     return true;
 }

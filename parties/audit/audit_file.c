@@ -143,9 +143,10 @@ static void rest(struct audit_words *w, const char *name, char **p)
     w->next = NULL;
 }
 
-static uint32_t round_of(struct audit_words *w, uint32_t round)
+static void run_and_round(struct audit_words *w, uint8_t run[AUDIT_RUN_SIZE], uint32_t *round)
 {
-    return (uint32_t)number(w, "round", round, UINT32_MAX);
+    hex(w, "run", run, AUDIT_RUN_SIZE);
+    *round = (uint32_t)number(w, "round", *round, UINT32_MAX);
 }
 
 /* --- kinds ------------------------------------------------------------------------------------ */
@@ -180,8 +181,7 @@ static void read_first(struct audit_file *f, struct audit_words *w)
 static void opening(struct audit_entry *entry, struct audit_words *w)
 {
     struct audit_opening *o = &entry->opening;
-    hex(w, "run", o->run, sizeof o->run);
-    o->round = round_of(w, o->round);
+    run_and_round(w, o->run, &o->round);
     text(w, "reason", o->reason, sizeof o->reason);
     o->values = number(w, "values", o->values, UINT64_MAX);
     hex(w, "request", o->request, sizeof o->request);
@@ -195,22 +195,6 @@ static void opening(struct audit_entry *entry, struct audit_words *w)
     o->what = word(w);
     if (!w->failed)
         o->what = entry->what = memory_string(o->what);
-}
-
-static void caught(struct audit_caught *c, struct audit_words *w)
-{
-    hex(w, "run", c->run, sizeof c->run);
-    c->round = round_of(w, c->round);
-    text(w, "phase", c->phase, sizeof c->phase);
-    c->check = number(w, "check", c->check, UINT64_MAX);
-}
-
-static void lost(struct audit_lost *l, struct audit_words *w)
-{
-    hex(w, "run", l->run, sizeof l->run);
-    l->round = round_of(w, l->round);
-    l->server = server_of(w, l->server);
-    text(w, "why", l->why, sizeof l->why);
 }
 
 /* The words of any line but the first, after its kind. */
@@ -229,18 +213,22 @@ static void line_of(struct audit_entry *e, struct audit_words *w)
             hex(w, "signature", e->signature, sizeof e->signature);
         break;
     case AUDIT_LEFT_OUT:
-        hex(w, "run", e->left_out.run, sizeof e->left_out.run);
-        text(w, "owner", e->left_out.owner, sizeof e->left_out.owner);
-        w->failed = w->failed || !study_good_name(e->left_out.owner);
+        hex(w, "run", e->run, sizeof e->run);
+        text(w, "owner", e->owner, sizeof e->owner);
+        w->failed = w->failed || !study_good_name(e->owner);
         break;
     case AUDIT_LOST:
-        lost(&e->lost, w);
+        run_and_round(w, e->run, &e->round);
+        e->server = server_of(w, e->server);
+        text(w, "why", e->why, sizeof e->why);
         break;
     case AUDIT_CAUGHT:
-        caught(&e->caught, w);
+        run_and_round(w, e->run, &e->round);
+        text(w, "phase", e->phase, sizeof e->phase);
+        e->check = number(w, "check", e->check, UINT64_MAX);
         break;
     case AUDIT_WARRANT:
-        hex(w, "run", e->permit.run, sizeof e->permit.run);
+        hex(w, "run", e->run, sizeof e->run);
         rest(w, "text", &e->what);
         break;
     case AUDIT_RESUMED:

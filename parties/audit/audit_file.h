@@ -16,11 +16,11 @@ enum audit_kind {
     AUDIT_OPEN,
     AUDIT_SEEN,
     AUDIT_SIGNED,
-    AUDIT_LEFT_OUT,
-    AUDIT_LOST,
-    AUDIT_WARRANT,
+    AUDIT_LEFT_OUT, /* by all rounds of a session: rows are not sorted, or their key is another */
+    AUDIT_LOST,     /* a round stays without an answer, because of a server */
+    AUDIT_WARRANT,  /* permits a run, each time that a session begins for it */
     AUDIT_RECOVERED,
-    AUDIT_CAUGHT,
+    AUDIT_CAUGHT, /* a check failed */
     AUDIT_RESUMED,
     AUDIT_DROPPED,
     AUDIT_KINDS
@@ -43,32 +43,7 @@ struct audit_opening {
     const char *what; /* attributes with * between them, marginals with commas; "-" for none */
 };
 
-/* A check that failed, and where. */
-struct audit_caught {
-    uint8_t run[AUDIT_RUN_SIZE];
-    uint32_t round;
-    char phase[16]; /* net_phase_name(), or AUDIT_STATEMENT: what a server stated cannot be so */
-    uint64_t check;
-};
-#define AUDIT_STATEMENT "statement"
-
-/* An upload that no round of a session counts: its rows are not sorted, or its key is another. */
-struct audit_left_out {
-    uint8_t run[AUDIT_RUN_SIZE];
-    char owner[STUDY_NAME_SIZE];
-};
-
-/* A round that stays without an answer, because of a server. */
-struct audit_lost {
-    uint8_t run[AUDIT_RUN_SIZE];
-    uint32_t round, server;
-    char why[16];
-};
-
-/* What permits a run, each time that a session begins for it; the warrant is in `what`. */
-struct audit_permit {
-    uint8_t run[AUDIT_RUN_SIZE];
-};
+#define AUDIT_STATEMENT "statement" /* what a server stated cannot be so */
 
 /* Checks, as a server counts them. */
 struct audit_checks {
@@ -81,16 +56,18 @@ struct audit_entry {
     char time[24];
     struct audit_opening opening; /* open */
     char *what;      /* opening.what points here; of a warrant its text, with | for line ends */
-    unsigned server; /* seen, signed */
-    struct audit_head head; /* the same; or of the ledger, with the debit that was dropped */
+    unsigned server; /* seen, signed, lost */
+    struct audit_head head; /* seen, signed; or the ledger's, with the debit that was dropped */
     uint8_t signature[64];
-    uint64_t from, to; /* recovered */
-    struct audit_caught caught;
-    struct audit_left_out left_out;
-    struct audit_lost lost;
-    struct audit_permit permit; /* warrant */
-    struct audit_checks checks; /* resumed */
-    uint8_t hash[32];           /* of the chain after this line */
+    uint64_t from, to;           /* recovered */
+    uint8_t run[AUDIT_RUN_SIZE]; /* left out, lost, warrant, caught */
+    uint32_t round;              /* lost, caught */
+    char owner[STUDY_NAME_SIZE]; /* left out */
+    char why[16];                /* lost */
+    char phase[16];              /* caught: net_phase_name(), or AUDIT_STATEMENT */
+    uint64_t check;              /* caught */
+    struct audit_checks checks;  /* resumed */
+    uint8_t hash[32];            /* of the chain after this line */
 };
 
 struct audit_file {

@@ -11,8 +11,7 @@ static const struct audit_entry *warrant_before(const struct audit_file *f, size
 {
     const uint8_t *run = f->entry[k].opening.run;
     while (k-- > 0)
-        if (f->entry[k].kind == AUDIT_WARRANT &&
-            memcmp(f->entry[k].permit.run, run, AUDIT_RUN_SIZE) == 0)
+        if (f->entry[k].kind == AUDIT_WARRANT && memcmp(f->entry[k].run, run, AUDIT_RUN_SIZE) == 0)
             return &f->entry[k];
     return NULL;
 }

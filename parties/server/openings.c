@@ -41,12 +41,11 @@ enum err openings_may(const struct openings *o,
     enum err e = ERR_OK;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         if (obstacle[i] != ROUND_READY) {
-            struct audit_entry line = {.kind = AUDIT_LOST,
-                                       .lost = {.round = o->common.round, .server = i}};
+            struct audit_entry line = {.kind = AUDIT_LOST, .round = o->common.round, .server = i};
             log_error(o->log, "round %u stays without an answer, and its debit stays: server %u %s",
                       o->common.round, i, why[obstacle[i]].text);
-            memcpy(line.lost.run, o->common.run, sizeof line.lost.run);
-            snprintf(line.lost.why, sizeof line.lost.why, "%s", why[obstacle[i]].word);
+            memcpy(line.run, o->common.run, sizeof line.run);
+            snprintf(line.why, sizeof line.why, "%s", why[obstacle[i]].word);
             TRY(audit_note(o->audit, &line));
             e = ERR_LOST;
         }

@@ -247,8 +247,8 @@ enum err worker_name_left_out(struct worker *w, bool again)
                  "the upload of %s %s, and is left out; its owner should run trefoil share "
                  "--replace, before a run has paid for anything",
                  study->owner[i].name, study_left_out(study));
-        memcpy(line.left_out.run, w->run, sizeof w->run);
-        memcpy(line.left_out.owner, study->owner[i].name, sizeof line.left_out.owner);
+        memcpy(line.run, w->run, sizeof w->run);
+        memcpy(line.owner, study->owner[i].name, sizeof line.owner);
         TRY(audit_note(w->site->audit, &line));
     }
     return ERR_OK;
@@ -282,7 +282,7 @@ static enum err note_warrant(struct worker *w, const struct warrant *warrant)
             text.data[i] = '|';
     bytes_put_u8(&text, 0);
     TRY(bytes_ok(&text));
-    memcpy(line.permit.run, w->run, sizeof w->run);
+    memcpy(line.run, w->run, sizeof w->run);
     line.what = (char *)text.data;
     return audit_note(w->site->audit, &line);
 }
@@ -332,12 +332,11 @@ void worker_catch(struct worker *w, uint32_t round, enum err e)
     const struct setting_failure failure = w->setting->failed != NULL
                                                ? w->setting->failed(w->part, e)
                                                : (struct setting_failure){0};
-    struct audit_entry line = {.kind = AUDIT_CAUGHT,
-                               .caught = {.round = round, .check = failure.check}};
+    struct audit_entry line = {.kind = AUDIT_CAUGHT, .round = round, .check = failure.check};
     if (e == ERR_OK || w->setting->verdict(w->part, NULL) != ERR_CHEAT)
         return;
-    memcpy(line.caught.run, w->run, sizeof w->run);
-    snprintf(line.caught.phase, sizeof line.caught.phase, "%s",
+    memcpy(line.run, w->run, sizeof w->run);
+    snprintf(line.phase, sizeof line.phase, "%s",
              failure.phase != NULL ? failure.phase : AUDIT_STATEMENT);
     if (audit_note(w->site->audit, &line) != ERR_OK)
         log_warn(w->site->log, "cannot write to the audit log that a check failed");

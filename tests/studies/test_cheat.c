@@ -389,7 +389,7 @@ static struct lines lines_of(struct scene *c, unsigned i, enum net_phase phase)
             continue;
         lines.caught++;
         assert_int_equal(log->security, STUDY_ABORT);
-        assert_string_equal(log->entry[k].caught.phase,
+        assert_string_equal(log->entry[k].phase,
                             phase == SAID ? AUDIT_STATEMENT : net_phase_name(phase));
     }
     return lines;

@@ -642,16 +642,17 @@ TEST(nothing_is_told_twice)
 /* Those who saw it report it, next to those who did not. */
 TEST(a_check_that_failed_is_listed)
 {
-    const struct audit_caught caught = {.run = {7}, .round = 4, .phase = "noise", .check = 3};
+    const struct audit_entry caught = {
+        .kind = AUDIT_CAUGHT, .run = {7}, .round = 4, .phase = "noise", .check = 3};
     static const char told[] = "round 4    check 3 failed, of phase noise: a server departed";
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
-    NOTE(&b, 1, .kind = AUDIT_CAUGHT, .caught = caught);
+    OK(audit_note(b.audit[1], &caught));
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
     assert_int_equal(times(words, "says the same"), 1);
-    NOTE(&b, 0, .kind = AUDIT_CAUGHT, .caught = caught);
+    OK(audit_note(b.audit[0], &caught));
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 2);
     OK(compare(&b, 3, words, sizeof words));
@@ -660,11 +661,10 @@ TEST(a_check_that_failed_is_listed)
 /* What a server stated has no phase. */
 TEST(a_statement_that_cannot_be_is_listed)
 {
-    const struct audit_caught caught = {.run = {7}, .round = 4, .phase = AUDIT_STATEMENT};
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
-    NOTE(&b, 1, .kind = AUDIT_CAUGHT, .caught = caught);
+    NOTE(&b, 1, .kind = AUDIT_CAUGHT, .run = {7}, .round = 4, .phase = AUDIT_STATEMENT);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, "round 4    a server stated what cannot be so: it departed"), 1);
 }
@@ -672,19 +672,20 @@ TEST(a_statement_that_cannot_be_is_listed)
 /* A round that is lost, reported once if all say so for the same reason. */
 TEST(a_round_that_was_lost_is_listed)
 {
-    struct audit_lost lost = {.run = {7}, .round = 4, .server = 2, .why = "other-noise"};
+    struct audit_entry lost = {
+        .kind = AUDIT_LOST, .run = {7}, .round = 4, .server = 2, .why = "other-noise"};
     static const char told[] =
         "round 4    is lost, paid for without an answer: server 2, other-noi";
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        NOTE(&b, i, .kind = AUDIT_LOST, .lost = lost);
+        OK(audit_note(b.audit[i], &lost));
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
     assert_int_equal(times(words, "says the same"), 2);
     lost.round = 5;
-    NOTE(&b, 1, .kind = AUDIT_LOST, .lost = lost);
+    OK(audit_note(b.audit[1], &lost));
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, "round 5    is lost"), 1);
     assert_int_equal(times(words, "says the same"), 1);
@@ -708,17 +709,17 @@ TEST(a_debit_that_was_dropped_is_listed)
 /* An owner that did not sort, reported once if all three say so. */
 TEST(an_upload_that_was_left_out_is_listed)
 {
-    const struct audit_left_out left_out = {.run = {7}, .owner = "ward-2"};
+    const struct audit_entry left_out = {.kind = AUDIT_LEFT_OUT, .run = {7}, .owner = "ward-2"};
     static const char told[] = "the upload of ward-2 was left out: it is not sorted by person";
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     char words[8192];
     fill(&b);
-    NOTE(&b, 1, .kind = AUDIT_LEFT_OUT, .left_out = left_out);
+    OK(audit_note(b.audit[1], &left_out));
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
     assert_int_equal(times(words, "says the same"), 1);
-    NOTE(&b, 0, .kind = AUDIT_LEFT_OUT, .left_out = left_out);
-    NOTE(&b, 2, .kind = AUDIT_LEFT_OUT, .left_out = left_out);
+    OK(audit_note(b.audit[0], &left_out));
+    OK(audit_note(b.audit[2], &left_out));
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
     assert_int_equal(times(words, "says the same"), 2);
@@ -825,7 +826,7 @@ TEST(what_is_no_file_is_no_log)
 /* Server i notes a warrant, signed by server 2 as the only approver, for a run. */
 static void permit(struct audit_log_bench *b, unsigned i, struct warrant w, uint8_t run)
 {
-    struct audit_entry line = {.kind = AUDIT_WARRANT, .permit.run = {run}};
+    struct audit_entry line = {.kind = AUDIT_WARRANT, .run = {run}};
     struct bytes text CLEAN(bytes_clear) = {0};
     if (w.signatures == 0)
         OK(warrant_sign(&w, b->s.study, b->server[2], &quiet));

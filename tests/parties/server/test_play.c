@@ -771,9 +771,9 @@ static unsigned lost_lines(const struct play_stage *c, unsigned i, unsigned serv
     unsigned lines = 0;
     OK(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet));
     for (size_t k = 0; k < log->entries; k++)
-        lines += log->entry[k].kind == AUDIT_LOST && log->entry[k].lost.run[0] == 1 &&
-                 log->entry[k].lost.round == 0 && log->entry[k].lost.server == server &&
-                 strcmp(log->entry[k].lost.why, why) == 0;
+        lines += log->entry[k].kind == AUDIT_LOST && log->entry[k].run[0] == 1 &&
+                 log->entry[k].round == 0 && log->entry[k].server == server &&
+                 strcmp(log->entry[k].why, why) == 0;
     return lines;
 }
 
