@@ -128,6 +128,7 @@ static struct servers_work bound_work(const struct link_cost *cost, enum study_s
 
 static void print_merging(const struct study *study, const struct link_cost *cost)
 {
+    puts("  security    exchanges         bytes         time       waiting");
     for (unsigned s = STUDY_SEMI_HONEST; s <= STUDY_ABORT; s++) {
         const struct servers_work w = bound_work(cost, (enum study_security)s);
         print_work(study, (enum study_security)s, &w);
@@ -165,8 +166,7 @@ static enum err print_links(const struct study *study)
         if (study->owner[i].batch == i && study_linked(study, i))
             TRY(add_batch(study, i, &sum, &all));
     printf("links: when a session begins, the servers join %zu rows of the batches' owners\n"
-           "by person. About so much, on one lane:\n"
-           "  security    exchanges         bytes         time       waiting\n",
+           "by person. About so much, on one lane:\n",
            all);
     print_merging(study, &sum);
     TRY(price_limits(study, &limits, NULL));
@@ -189,8 +189,7 @@ static enum err print_persons(const struct study *study)
         all += rows[i] = study->owner[i].pad_to;
     TRY(link_bound_cost(&cost, rows, study->owners, study_record_bits(study, 0) - LINK_FRONT));
     printf("persons: when a session begins, the servers merge %zu rows of all owners, and\n"
-           "keep %u of a person. About so much, on one lane:\n"
-           "  security    exchanges         bytes         time       waiting\n",
+           "keep %u of a person. About so much, on one lane:\n",
            all, study->rows_per_person);
     print_merging(study, &cost);
     return ERR_OK;

@@ -19,20 +19,23 @@ static const char head[] =
     "# What this key has sent to Trefoil studies (trefoil share --book): their budgets add up for\n"
     "# people whose rows are in several. Keep it as long as the data, and copy it to a new key.\n";
 static const char label[] = "trefoil-book-1";
-static const char *const state_words[] = {
-    [BOOK_BEGUN] = "begun",
-    [BOOK_SENT] = "sent",
-    [BOOK_REFUSED] = "refused",
-    [BOOK_WITHDRAWN] = "withdrawn",
+static const struct {
+    const char *word, *sentence;
+    bool counts;
+} states[] = {
+    [BOOK_BEGUN] = {"begun", "begun; counts, since servers may hold it", true},
+    [BOOK_SENT] = {"sent", "sent", true},
+    [BOOK_REFUSED] = {"refused", "refused by the servers; does not count", false},
+    [BOOK_WITHDRAWN] = {"withdrawn", "withdrawn; does not count", false},
 };
-#define STATES (sizeof state_words / sizeof *state_words)
+#define STATES (sizeof states / sizeof *states)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
 void book_put(struct bytes *text, const struct book_entry *e)
 {
     text_put(text, "%s %s %s %s epsilon %.17g delta %.17g rho %.17g slack %.17g %.17g",
-             date_text(e->time).text, state_words[e->state], e->study, e->terms.text, e->epsilon,
+             date_text(e->time).text, states[e->state].word, e->study, e->terms.text, e->epsilon,
              e->delta, e->rho, e->epsilon_slack, e->delta_slack);
 }
 
@@ -59,7 +62,7 @@ static enum err read_entry(struct book_entry *e, const char *line)
                e->study, e->terms.text, &e->epsilon, &e->delta, &e->rho, &e->epsilon_slack,
                &e->delta_slack) != 9)
         return ERR_DATA;
-    while (k < STATES && strcmp(state_words[k], state) != 0)
+    while (k < STATES && strcmp(states[k].word, state) != 0)
         k++;
     if (k == STATES || !date_parse(time, &e->time) || !sensible(e))
         return ERR_DATA;
@@ -184,23 +187,10 @@ enum err book_add(const char *path, const struct book_entry *entry, struct log *
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-static bool counts(enum book_state state)
-{
-    switch (state) {
-    case BOOK_BEGUN:
-    case BOOK_SENT:
-        return true;
-    case BOOK_REFUSED:
-    case BOOK_WITHDRAWN:
-        break;
-    }
-    return false;
-}
-
 bool book_counts(const struct book *b, const struct book_entry *entry)
 {
     const struct book_entry *e = find(b, entry);
-    return e != NULL && counts(e->state);
+    return e != NULL && states[e->state].counts;
 }
 
 struct totals {
@@ -226,7 +216,7 @@ struct book_sum book_add_up(const struct book *b, const struct book_entry *but,
     struct totals t = {.sum = {0}};
     double delta, epsilon;
     for (size_t i = 0; i < b->entries; i++)
-        if (counts(b->entry[i].state) && &b->entry[i] != left_out)
+        if (states[b->entry[i].state].counts && &b->entry[i] != left_out)
             add(&t, &b->entry[i]);
     if (also != NULL)
         add(&t, also);
@@ -239,21 +229,6 @@ struct book_sum book_add_up(const struct book *b, const struct book_entry *but,
 }
 
 /* --- in words --------------------------------------------------------------------------------- */
-
-static const char *state_sentence(enum book_state state)
-{
-    switch (state) {
-    case BOOK_BEGUN:
-        return "begun; counts, since servers may hold it";
-    case BOOK_SENT:
-        return "sent";
-    case BOOK_REFUSED:
-        return "refused by the servers; does not count";
-    case BOOK_WITHDRAWN:
-        break;
-    }
-    return "withdrawn; does not count";
-}
 
 static void describe_sum(FILE *out, const struct book_sum *sum)
 {
@@ -273,7 +248,7 @@ void book_describe(FILE *out, const struct book *b, const char *path)
         const struct book_entry *e = &b->entry[i];
         fprintf(
             out, "  %s\n    terms %s\n    %s, %s\n    epsilon %s with delta %s: rho %s in zCDP\n",
-            e->study, e->terms.text, date_text(e->time).text, state_sentence(e->state),
+            e->study, e->terms.text, date_text(e->time).text, states[e->state].sentence,
             words_number(e->epsilon).text, words_number(e->delta).text, words_number(e->rho).text);
     }
     fprintf(out, "%zu %s. ", sum.studies, sum.studies == 1 ? "study counts" : "studies count");

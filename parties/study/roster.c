@@ -160,20 +160,10 @@ enum err roster_sign_file(const char *path, const struct identity *server,
 
 /* --- people ----------------------------------------------------------------------------------- */
 
-static const char *role_name(enum study_role role)
-{
-    switch (role) {
-    case ROLE_SERVER:
-        return "server";
-    case ROLE_OWNER:
-        return "owner";
-    case ROLE_ANALYST:
-        return "analyst";
-    case ROLE_APPROVER:
-        return "approver";
-    }
-    return "nobody";
-}
+static const char *const role_words[] = {[ROLE_SERVER] = "server",
+                                         [ROLE_OWNER] = "owner",
+                                         [ROLE_ANALYST] = "analyst",
+                                         [ROLE_APPROVER] = "approver"};
 
 /* Fills in name and key from role and index; false if there is nobody. */
 static bool fill(const struct study *study, struct roster_person *p)
@@ -257,11 +247,11 @@ enum err roster_find(const struct study *study, const struct public_identity *wh
             log, ERR_AUTH,
             "this key is not one of the study's %ss; use the key whose public half stands "
             "under %ss in the study file, or ask whoever keeps it to list yours",
-            role_name(role), role_name(role));
+            role_words[role], role_words[role]);
     if (p.role != role)
         return log_fail(log, ERR_AUTH,
                         "this key is that of the %s %s; the key of one of the %ss is needed here",
-                        role_name(p.role), p.name, role_name(role));
+                        role_words[p.role], p.name, role_words[role]);
     if (!public_identity_equal(p.key, who))
         return log_fail(
             log, ERR_AUTH,

@@ -54,11 +54,11 @@ enum err warrant_sound(const struct warrant *w, struct log *log)
     return ERR_OK;
 }
 
-/* The value in the next line, which should begin with this word. */
-static char *value(struct line_reader *in, const char *word)
+/* The value in the next line; empty, which is no value, unless it begins with this word. */
+static const char *value(struct line_reader *in, const char *word)
 {
-    char *line = line_next(in);
-    return line != NULL ? line_value(line, word) : NULL;
+    char *line = line_next(in), *text = line != NULL ? line_value(line, word) : NULL;
+    return text != NULL ? text : "";
 }
 
 static enum err parse_signatures(struct warrant *w, struct line_reader *in)
@@ -81,27 +81,19 @@ static enum err parse_signatures(struct warrant *w, struct line_reader *in)
 
 static enum err parse_lines(struct warrant *w, struct line_reader *in)
 {
-    const char *text = line_next(in);
+    const char *first = line_next(in), *purpose;
     unsigned whole = 0, part = 0;
-    if (text == NULL || strcmp(text, label) != 0)
-        return ERR_FORMAT;
-    text = value(in, "terms");
-    if (text == NULL || !text_hex(text, w->terms, sizeof w->terms))
-        return ERR_FORMAT;
-    text = value(in, "analyst");
-    if (text == NULL || !text_hex(text, w->analyst, sizeof w->analyst))
-        return ERR_FORMAT;
-    text = value(in, "share");
-    if (text == NULL || sscanf(text, "%3u.%4u", &whole, &part) != 2)
+    if (first == NULL || strcmp(first, label) != 0 ||
+        !text_hex(value(in, "terms"), w->terms, sizeof w->terms) ||
+        !text_hex(value(in, "analyst"), w->analyst, sizeof w->analyst) ||
+        sscanf(value(in, "share"), "%3u.%4u", &whole, &part) != 2 ||
+        !date_parse_day(value(in, "until"), &w->last_day))
         return ERR_FORMAT;
     w->share = 10000 * whole + part;
-    text = value(in, "until");
-    if (text == NULL || !date_parse_day(text, &w->last_day))
+    purpose = value(in, "purpose");
+    if (strlen(purpose) >= sizeof w->purpose)
         return ERR_FORMAT;
-    text = value(in, "purpose");
-    if (text == NULL || strlen(text) >= sizeof w->purpose)
-        return ERR_FORMAT;
-    memcpy(w->purpose, text, strlen(text) + 1);
+    memcpy(w->purpose, purpose, strlen(purpose) + 1);
     return parse_signatures(w, in);
 }
 
