@@ -1,15 +1,10 @@
 /*
  * parties/exchange/sealed.h - blocks: messages to a server's gate that their owner signs, and seals
- * to the server's sealing key, so that anybody may carry them (MESSAGE_PARCEL).
+ * to the server's sealing key, so that anybody may carry them (MESSAGE_PARCEL). docs/formats.md has
+ * what is in them, and in answers.
  *
- *   block   crypto_box_seal() of
- *   plain   version 1 (u8), server (u8), terms (32), owner's Ed25519 key (32), serial (u64),
- *           token as a string, empty if none is shown, block of the message, signature (64)
- *   answer  the message's, with the kind MESSAGE_PARCEL; the server's signature (64)
- *
- * The owner signs all before its signature ("trefoil-parcel-1"). Its key is inside: otherwise
- * others could sign its seals as theirs, and rows would count twice. The server signs SHA-256 of
- * the block, then the answer ("trefoil-answer-1"): an old answer is none to a new block.
+ * The owner's key is among what it signs: otherwise others could sign its seals as theirs, and rows
+ * would count twice. The server signs the block with its answer: an old one is none to a new block.
  *
  * The serial orders what changes an owner's upload: UPLOAD, REPLACE, WITHDRAW. It is the owner's
  * clock in ms, but above its last. PARTs have their upload's; other messages have 0.

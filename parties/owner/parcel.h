@@ -1,16 +1,8 @@
 /*
  * parties/owner/parcel.h - a parcel: all that `share` would send to the servers, sealed for each of
  * them (parties/exchange/sealed.h), in a file that anybody may carry. Without network: the page in
- * a browser makes the same.
- *
- *   file    "trefoil-parcel-1\n", terms (32), for each server: sealing key (32), u32 count, blocks
- *   block   u32 length, and the seal
- *
- * A server's blocks are HEAD, then UPLOAD or REPLACE and its PARTs, or WITHDRAW. The file of
- * answers, which `send` keeps beside it:
- *
- *   file    "trefoil-answers-1\n", SHA-256 of the parcel, for each server: block of the answer to
- *           HEAD, u32 number of another block, block of the answer to that; both empty: none yet
+ * a browser makes the same. docs/formats.md has the file, and that of answers, which `send` keeps
+ * beside it. A server's blocks are HEAD, then UPLOAD or REPLACE and its PARTs, or WITHDRAW.
  */
 #pragma once
 

@@ -1,15 +1,10 @@
 /*
  * parties/study/invite.h - an invitation: the issuer that the study names has signed a number for
- * whoever comes first, up to a day.
+ * whoever comes first, up to a day. docs/formats.md has its two texts: the link, and what is kept.
  *
- *   the link    trefoil-link1-     base64url of number (u32), last day (u32), seed (32),
- *                                  signature (64)
- *   to keep     trefoil-invite1-   the same with the seed's Ed25519 public key in its place
- *
- * The signature is the issuer's Ed25519, with the label "trefoil-invite-1", over the digest of the
- * study's terms, number, last day and the seed's public key. The link is secret: with its seed,
- * whoever has it signs an owner's key, which makes a token of that (token.h). A server takes the
- * first key of a number, on that day or before, and from then on that key alone.
+ * The link is secret: with its seed, whoever has it signs an owner's key, which makes a token of
+ * that (token.h). A server takes the first key of a number, on that day or before, and from then on
+ * that key alone.
  */
 #pragma once
 

@@ -1,11 +1,9 @@
 /*
  * parties/study/sealing.h - the keys that owners seal to what others carry to a server
- * (parties/exchange/sealed.h).
+ * (parties/exchange/sealed.h). docs/formats.md has their text.
  *
- *   trefoil-sealing1-...    base64url of an X25519 key (32), signature (64)
- *
- * The server's identity signs the key with the study's terms (label "trefoil-sealing-1"), so it is
- * good for one study. Its secret half is in a private key file of its own, whose X25519 key it is.
+ * The server's identity signs the key with the study's terms, so it is good for one study. Its
+ * secret half is in a private key file of its own, whose X25519 key it is.
  * Seals do not have forward secrecy: whoever has copies of them and two servers' sealing keys has
  * the rows. So that file is never in a backup, and `serve --purge` deletes it.
  */

@@ -1,16 +1,12 @@
 /*
  * parties/study/token.h - what admits an owner that the study does not list: a number and a key,
- * signed by the issuer that the study names, or by whom it has invited (invite.h).
+ * signed by the issuer that the study names, or by whom it has invited (invite.h). docs/formats.md
+ * has its text.
  *
- *   trefoil-token1-...    base64url of number (u32), key (32), signature (64)
- *   trefoil-token2-...    base64url of number (u32), last day (u32), key of the invitation (32),
- *                         the issuer's signature on that (64), key (32), signature (64)
- *
- * The signature is the issuer's Ed25519, with the label "trefoil-token-1", over the digest of the
- * study's terms, the number and the key; or the invitation's, with "trefoil-token-2". So a token is
- * good for one study, and is not secret, since only the holder of the key can use it. The key
- * belongs to an identity (identity.h), which may renew its CURVE key. To the servers a number is
- * one owner with one upload. It belongs to the key that shows it first.
+ * The study's terms are signed, too, so a token is good for one study. It is not secret, since only
+ * the holder of the key can use it. The key belongs to an identity (identity.h), which may renew
+ * its CURVE key. To the servers a number is one owner with one upload. It belongs to the key that
+ * shows it first.
  */
 #pragma once
 
