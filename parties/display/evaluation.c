@@ -218,110 +218,100 @@ enum err evaluation_text(FILE *out, const struct evaluation *e, size_t worst)
 
 /* --- as JSON ---------------------------------------------------------------------------------- */
 
-static void put(json_t *o, const char *key, json_t *value, int *failed)
+/* These two leave NULL, which fails whatever it becomes a part of, if memory is short. */
+static void set(json_t **object, const char *key, json_t *value)
 {
-    *failed |= json_object_set_new(o, key, value);
+    if (json_object_set_new(*object, key, value) == 0)
+        return;
+    json_decref(*object);
+    *object = NULL;
 }
 
-static void put_number(json_t *o, const char *key, double v, int *failed)
+static void append(json_t **list, json_t *value)
 {
-    put(o, key, isfinite(v) ? json_real(v) : json_null(), failed);
+    if (json_array_append_new(*list, value) == 0)
+        return;
+    json_decref(*list);
+    *list = NULL;
 }
 
-static json_t *of_sides(const double *of, int *failed)
+static json_t *number(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+static json_t *of_sides(const double *of)
 {
     json_t *o = json_object();
     for (size_t i = 0; i < SIDE_TABLES; i++)
-        put_number(o, evaluation_side[i], of[i], failed);
+        set(&o, evaluation_side[i], number(of[i]));
     return o;
 }
 
-static json_t *with_real(double real, const double *of, int *failed)
+static json_t *with_real(double real, const double *of)
 {
-    json_t *o = of_sides(of, failed);
-    put_number(o, "real", real, failed);
+    json_t *o = of_sides(of);
+    set(&o, "real", number(real));
     return o;
 }
 
-static json_t *marginals(const struct evaluation *e, int *failed)
+static json_t *marginals(const struct evaluation *e)
 {
     const struct workload *w = e->study->asked;
-    json_t *all = json_object(), *each = json_array();
+    json_t *each = json_array();
     for (size_t i = 0; i < w->cliques; i++) {
         const double of[SIDE_TABLES] = {e->each[0][i], e->each[1][i], e->each[2][i]};
-        json_t *o = of_sides(of, failed), *attributes = json_array();
+        json_t *o = of_sides(of), *attributes = json_array();
         for (unsigned k = 0; k < w->clique[i].n; k++)
-            *failed |= json_array_append_new(attributes,
-                                             json_string(name_of(e, w->clique[i].attribute[k])));
-        put(o, "attributes", attributes, failed);
-        *failed |= json_array_append_new(each, o);
+            append(&attributes, json_string(name_of(e, w->clique[i].attribute[k])));
+        set(&o, "attributes", attributes);
+        append(&each, o);
     }
-    put(all, "mean", of_sides(e->mean, failed), failed);
-    put(all, "each", each, failed);
-    return all;
+    return json_pack("{s:o, s:o}", "mean", of_sides(e->mean), "each", each);
 }
 
-static json_t *columns(const struct evaluation *e, int *failed)
+static json_t *columns(const struct evaluation *e)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < e->columns; i++) {
         const struct evaluation_column *c = &e->column[i];
         double mean[SIDE_TABLES], deviation[SIDE_TABLES];
-        json_t *o = json_object();
         for (size_t k = 0; k < SIDE_TABLES; k++) {
             mean[k] = c->of[k].mean;
             deviation[k] = c->of[k].deviation;
         }
-        put(o, "column", json_string(name_of(e, c->attribute)), failed);
-        put(o, "mean", with_real(c->real.mean, mean, failed), failed);
-        put(o, "deviation", with_real(c->real.deviation, deviation, failed), failed);
-        *failed |= json_array_append_new(list, o);
+        append(&list, json_pack("{s:s, s:o, s:o}", "column", name_of(e, c->attribute), "mean",
+                                with_real(c->real.mean, mean), "deviation",
+                                with_real(c->real.deviation, deviation)));
     }
     return list;
 }
 
-static json_t *correlations(const struct evaluation *e, int *failed)
+static json_t *correlations(const struct evaluation *e)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < e->pairs; i++) {
         const struct evaluation_pair *p = &e->pair[i];
-        json_t *o = with_real(p->real, p->of, failed), *both = json_array();
-        *failed |= json_array_append_new(both, json_string(name_of(e, p->a)));
-        *failed |= json_array_append_new(both, json_string(name_of(e, p->b)));
-        put(o, "columns", both, failed);
-        *failed |= json_array_append_new(list, o);
+        json_t *o = with_real(p->real, p->of);
+        set(&o, "columns", json_pack("[s, s]", name_of(e, p->a), name_of(e, p->b)));
+        append(&list, o);
     }
     return list;
 }
 
-static json_t *model_and_alone(double model, double alone, int *failed)
+static json_t *model_and_alone(double model, double alone)
 {
-    json_t *o = json_object();
-    put_number(o, "model", model, failed);
-    put_number(o, "independent", alone, failed);
-    return o;
+    return json_pack("{s:o, s:o}", "model", number(model), "independent", number(alone));
 }
 
-static json_t *likelihood(const struct evaluation *e, int *failed)
+static json_t *quantiles(const struct evaluate_errors *x)
 {
-    json_t *o = json_object();
-    put(o, "codes", model_and_alone(e->likelihood.codes, e->alone.codes, failed), failed);
-    put(o, "numbers", model_and_alone(e->likelihood.numbers, e->alone.numbers, failed), failed);
-    put(o, "impossible", json_integer((json_int_t)e->impossible), failed);
-    return o;
+    return json_pack("{s:o, s:o, s:o, s:o}", "median", number(evaluate_quantile(x, 0.5)), "p95",
+                     number(evaluate_quantile(x, 0.95)), "p99", number(evaluate_quantile(x, 0.99)),
+                     "max", number(evaluate_quantile(x, 1)));
 }
 
-static json_t *quantiles(const struct evaluate_errors *x, int *failed)
-{
-    json_t *o = json_object();
-    put_number(o, "median", evaluate_quantile(x, 0.5), failed);
-    put_number(o, "p95", evaluate_quantile(x, 0.95), failed);
-    put_number(o, "p99", evaluate_quantile(x, 0.99), failed);
-    put_number(o, "max", evaluate_quantile(x, 1), failed);
-    return o;
-}
-
-static json_t *questions(const struct evaluation *e, int *failed)
+static json_t *questions(const struct evaluation *e)
 {
     json_t *list = json_array();
     for (size_t k = 0; k < 2; k++)
@@ -330,14 +320,13 @@ static json_t *questions(const struct evaluation *e, int *failed)
             json_t *o;
             if (items == 0)
                 continue;
-            o = json_object();
-            put(o, "aggregate", json_string(aggregate_name((enum question_aggregate)a)), failed);
-            put(o, "by_group", json_boolean(k == 1), failed);
-            put(o, "items", json_integer((json_int_t)items), failed);
+            o = json_pack("{s:s, s:b, s:I}", "aggregate",
+                          aggregate_name((enum question_aggregate)a), "by_group", (int)k, "items",
+                          (json_int_t)items);
             for (size_t i = 0; i < SIDES; i++)
                 if (e->answers[i].of[a][k].count > 0)
-                    put(o, evaluation_side[i], quantiles(&e->answers[i].of[a][k], failed), failed);
-            *failed |= json_array_append_new(list, o);
+                    set(&o, evaluation_side[i], quantiles(&e->answers[i].of[a][k]));
+            append(&list, o);
         }
     return list;
 }
@@ -345,20 +334,20 @@ static json_t *questions(const struct evaluation *e, int *failed)
 enum err evaluation_json(FILE *out, const struct evaluation *e)
 {
     struct bytes text CLEAN(bytes_clear) = {0};
-    json_t *root = json_object();
-    int failed = 0;
+    json_t *root = json_pack("{s:b, s:I, s:I, s:o, s:o, s:o}", "private", 0, "real_rows",
+                             (json_int_t)e->real->rows, "synthetic_rows",
+                             (json_int_t)e->side[SIDE_SYNTHETIC]->rows, "marginals", marginals(e),
+                             "columns", columns(e), "correlations", correlations(e));
     enum err failure;
-    put(root, "private", json_false(), &failed);
-    put(root, "real_rows", json_integer((json_int_t)e->real->rows), &failed);
-    put(root, "synthetic_rows", json_integer((json_int_t)e->side[SIDE_SYNTHETIC]->rows), &failed);
-    put(root, "marginals", marginals(e, &failed), &failed);
-    put(root, "columns", columns(e, &failed), &failed);
-    put(root, "correlations", correlations(e, &failed), &failed);
     if (e->model)
-        put(root, "likelihood", likelihood(e, &failed), &failed);
+        set(&root, "likelihood",
+            json_pack("{s:o, s:o, s:I}", "codes",
+                      model_and_alone(e->likelihood.codes, e->alone.codes), "numbers",
+                      model_and_alone(e->likelihood.numbers, e->alone.numbers), "impossible",
+                      (json_int_t)e->impossible));
     if (e->questions > 0)
-        put(root, "questions", questions(e, &failed), &failed);
-    failure = failed == 0 ? list_print(root, JSON_INDENT(1), &text) : ERR_NOMEM;
+        set(&root, "questions", questions(e));
+    failure = root != NULL ? list_print(root, JSON_INDENT(1), &text) : ERR_NOMEM;
     json_decref(root);
     TRY(failure);
     fwrite(text.data, 1, text.size, out);
