@@ -55,15 +55,13 @@ static enum err put_head(const struct app *app, struct bytes *out)
     text_put(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
                   "<meta http-equiv=\"Content-Security-Policy\" content=\"");
     TRY(app_policy(app, out));
-    text_put(out, "\">\n"
-                  "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                  "<title>");
-    html_text(out, app->title);
-    text_put(out, "</title>\n<style>");
+    html_between(out,
+                 "\">\n"
+                 "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                 "<title>",
+                 app->title, "</title>\n<style>");
     bytes_put(out, app_style, strlen(app_style));
-    text_put(out, "</style></head>\n<body><header><h1>");
-    html_text(out, app->title);
-    text_put(out, "</h1>");
+    html_between(out, "</style></head>\n<body><header><h1>", app->title, "</h1>");
     return ERR_OK;
 }
 

@@ -30,6 +30,13 @@ void html_text(struct bytes *out, const char *text)
     put_escaped(out, text, strlen(text));
 }
 
+void html_between(struct bytes *out, const char *before, const char *text, const char *after)
+{
+    bytes_put_text(out, before);
+    html_text(out, text);
+    bytes_put_text(out, after);
+}
+
 void html_text_cut(struct bytes *out, const char *text, size_t characters)
 {
     if (text[words_prefix(text, characters)] == '\0') {

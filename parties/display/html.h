@@ -17,5 +17,7 @@
 
 /* Writes text escaped, for use between tags and in attributes in double quotes. */
 void html_text(struct bytes *out, const char *text);
+/* The same, between two pieces of markup. */
+void html_between(struct bytes *out, const char *before, const char *text, const char *after);
 /* The same, cut to so many characters, with ".." where it was cut. */
 void html_text_cut(struct bytes *out, const char *text, size_t characters);

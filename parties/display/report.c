@@ -151,15 +151,11 @@ static void what_was_run(const struct report *r, const char *verdict)
         snprintf(later, sizeof later,
                  ", %zu %s, chose the marginal that the model so far fitted worst and measured it",
                  rounds, rounds == 1 ? "time" : "times");
-    text_put(r->out, "<h1>Study ");
-    html_text(r->out, r->study->name);
-    text_put(r->out, "</h1>\n<p class=\"soft\">Finished ");
+    html_between(r->out, "<h1>Study ", r->study->name, "</h1>\n<p class=\"soft\">Finished ");
     html_text(r->out, json_string_value(json_object_get(r->stats, "finished")));
     text_put(r->out, ". Terms <code>%s</code>, which everybody who took part can compare.</p>\n",
              study_fingerprint(r->study).text);
-    text_put(r->out, "<p class=\"verdict\">");
-    html_text(r->out, verdict);
-    text_put(r->out, "</p>\n");
+    html_between(r->out, "<p class=\"verdict\">", verdict, "</p>\n");
     cards(r);
     text_put(r->out, "<p>");
     whose_rows(r);
@@ -295,9 +291,7 @@ static void costs(const struct report *r)
              "</div>\n<div class=\"wide\"><table class=\"costs\"><thead><tr><th scope=\"col\">"
              "phase</th><th scope=\"col\" class=\"n hide\">rounds</th>");
     for (unsigned i = 0; i < r->study->servers; i++) {
-        text_put(r->out, "<th scope=\"col\" class=\"n\">");
-        html_text(r->out, r->study->server[i].name);
-        text_put(r->out, "</th>");
+        html_between(r->out, "<th scope=\"col\" class=\"n\">", r->study->server[i].name, "</th>");
     }
     text_put(r->out, "</tr></thead><tbody>\n");
     for (size_t k = 0; k < REPORT_PHASES; k++)

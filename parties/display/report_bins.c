@@ -187,9 +187,8 @@ static void describe(const struct plot *p)
     html_text(p->r->out, p->s->a->name);
     text_put(p->r->out, ", %zu bars from ", p->s->ranges);
     html_text(p->r->out, domain_print(p->s->a, p->s->slot[0].low, 6, low));
-    text_put(p->r->out, " to ");
-    html_text(p->r->out, domain_print(p->s->a, report_slots_last(p->s), 6, high));
-    text_put(p->r->out, "; highest: ");
+    html_between(p->r->out, " to ", domain_print(p->s->a, report_slots_last(p->s), 6, high),
+                 "; highest: ");
     report_slot_name(p->s, most, 24, p->r->out);
     text_put(p->r->out, ", %.0f rows", p->bar[most].model);
 }

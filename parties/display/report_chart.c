@@ -153,9 +153,7 @@ enum err report_chart_attribute(const struct report *r, uint16_t attribute)
 {
     struct chart c CLEAN(free_bars) = {.r = r, .a = &r->of->domain->attribute[attribute]};
     TRY(make_bars(&c, attribute));
-    text_put(r->out, "<figure><figcaption>");
-    html_text(r->out, c.a->name);
-    text_put(r->out, "</figcaption>");
+    html_between(r->out, "<figure><figcaption>", c.a->name, "</figcaption>");
     if (c.slots.ranges > 0)
         TRY(report_bins(r, &c.slots, c.bar));
     draw_names(&c);

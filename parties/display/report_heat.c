@@ -227,9 +227,7 @@ static void describe(const struct heat *h)
         most = h->cell[i] > h->cell[most] ? i : most;
         signs += differs(h, i % columns, i / columns) != 0;
     }
-    text_put(h->r->out, "Rows by ");
-    html_text(h->r->out, h->across.slots.a->name);
-    text_put(h->r->out, " (across) and ");
+    html_between(h->r->out, "Rows by ", h->across.slots.a->name, " (across) and ");
     html_text(h->r->out, h->down.slots.a->name);
     text_put(h->r->out, " (down); most: ");
     report_slot_name(&h->across.slots, most % columns, 24, h->r->out);
@@ -308,9 +306,7 @@ enum err report_heat(const struct report *r, const struct report_pair *pair)
     const struct association *a = &pair->association;
     TRY(prepare(&h));
     TRY(add_up(&h));
-    text_put(r->out, "<figure><figcaption>");
-    html_text(r->out, h.across.slots.a->name);
-    text_put(r->out, " across, ");
+    html_between(r->out, "<figure><figcaption>", h.across.slots.a->name, " across, ");
     html_text(r->out, h.down.slots.a->name);
     text_put(r->out, " down</figcaption><small>%s %.2f &plusmn; %.2f, ", association_word(a->kind),
              a->value, REPORT_BAND * a->error);

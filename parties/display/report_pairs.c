@@ -29,9 +29,7 @@ static unsigned shade_of(const struct report_pair *p)
 
 static void put_title(const struct report *r, const struct report_pair *p)
 {
-    text_put(r->out, "<title>");
-    html_text(r->out, r->of->domain->attribute[p->x].name);
-    text_put(r->out, " and ");
+    html_between(r->out, "<title>", r->of->domain->attribute[p->x].name, " and ");
     html_text(r->out, r->of->domain->attribute[p->y].name);
     text_put(r->out, ": %s",
              p->times > 0 ? p->alone > 0 ? "measured" : "measured with others" : "not measured");
@@ -258,9 +256,8 @@ static void make_list(struct report_pairs *p)
 static void put_row(const struct report *r, const struct report_pair *p)
 {
     const struct association *a = &p->association;
-    text_put(r->out, "<tr><th scope=\"row\">");
-    html_text(r->out, r->of->domain->attribute[p->x].name);
-    text_put(r->out, " &times; ");
+    html_between(r->out, "<tr><th scope=\"row\">", r->of->domain->attribute[p->x].name,
+                 " &times; ");
     html_text(r->out, r->of->domain->attribute[p->y].name);
     text_put(r->out, "<small>");
     report_known_from(r, p);

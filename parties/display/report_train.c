@@ -22,9 +22,7 @@ struct train_page {
 static void head(const struct train_page *p)
 {
     report_head(p->out, p->study);
-    text_put(p->out, "<h1>Study ");
-    html_text(p->out, p->study->name);
-    text_put(p->out, "</h1>\n");
+    html_between(p->out, "<h1>Study ", p->study->name, "</h1>\n");
 }
 
 static void what_was_run(const struct train_page *p)
@@ -103,9 +101,9 @@ static void calibration(const struct train_page *p, uint32_t k)
 {
     const struct tested *t = p->c->tested;
     char room[COLUMN_TEXT], bin[40];
-    text_put(p->out, "<details><summary>");
-    html_text(p->out, classifier_class(p->c->features, features_class(p->c->features, k), room));
-    text_put(p->out, "</summary>\n");
+    html_between(p->out, "<details><summary>",
+                 classifier_class(p->c->features, features_class(p->c->features, k), room),
+                 "</summary>\n");
     put_table(p, "score", "share of rows with this class");
     for (unsigned b = 0; b < FEATURES_BINS; b++) {
         const double from = (double)b / FEATURES_BINS, to = from + 1.0 / FEATURES_BINS;
@@ -186,9 +184,7 @@ static void curve(const struct train_page *p)
 static void weight_row(const struct train_page *p, uint32_t feature, const char *name)
 {
     const struct features *f = p->c->features;
-    text_put(p->out, "<tr><th scope=\"row\">");
-    html_text(p->out, name);
-    text_put(p->out, "</th>");
+    html_between(p->out, "<tr><th scope=\"row\">", name, "</th>");
     for (uint32_t k = 0; k < f->outputs; k++)
         text_put(p->out, "<td class=\"n\">%+.4f</td>", p->c->coef[(size_t)k * f->count + feature]);
     text_put(p->out, "</tr>\n");
@@ -198,13 +194,11 @@ static void weights_head(const struct train_page *p, const char *what)
 {
     const struct features *f = p->c->features;
     char room[COLUMN_TEXT];
-    text_put(p->out, "<div class=\"wide\"><table class=\"rows\"><thead><tr><th scope=\"col\">");
-    html_text(p->out, what);
-    text_put(p->out, "</th>");
+    html_between(p->out, "<div class=\"wide\"><table class=\"rows\"><thead><tr><th scope=\"col\">",
+                 what, "</th>");
     for (uint32_t k = 0; k < f->outputs; k++) {
-        text_put(p->out, "<th scope=\"col\" class=\"n\">");
-        html_text(p->out, classifier_class(f, features_class(f, k), room));
-        text_put(p->out, "</th>");
+        html_between(p->out, "<th scope=\"col\" class=\"n\">",
+                     classifier_class(f, features_class(f, k), room), "</th>");
     }
     text_put(p->out, "</tr></thead><tbody>\n");
 }
@@ -214,9 +208,7 @@ static void column(const struct train_page *p, size_t i)
     const struct features_column *c = &p->c->features->column[i];
     const struct domain_attribute *a = &p->c->features->domain->attribute[i];
     char room[COLUMN_TEXT];
-    text_put(p->out, "<details><summary>");
-    html_text(p->out, a->name);
-    text_put(p->out, "</summary>\n");
+    html_between(p->out, "<details><summary>", a->name, "</summary>\n");
     weights_head(p, a->name);
     for (uint32_t code = 0; code < c->count; code++)
         weight_row(p, c->first + code,

@@ -18,9 +18,7 @@ void report_truth(const struct report *r)
         "class=\"rows\"><tbody>\n",
         r->truth->rows);
     for (size_t i = 0; i < r->truth->comparisons; i++) {
-        text_put(r->out, "<tr><th scope=\"row\">");
-        html_text(r->out, r->truth->name[i]);
-        text_put(r->out, "</th><td class=\"b\">");
+        html_between(r->out, "<tr><th scope=\"row\">", r->truth->name[i], "</th><td class=\"b\">");
         report_chart_bar(r->out, r->truth->error[i], r->truth->error[0], most);
         text_put(r->out, "</td><td class=\"n\">%.3f</td></tr>\n", r->truth->error[i]);
     }
