@@ -1,7 +1,6 @@
 /*
- * parties/command/share.h - `trefoil share`, in its files: cmd_share.c reads data and makes the
- * upload, share_announce.c says what that is, share_servers.c sends it, share_parcel.c has it
- * carried.
+ * parties/command/share.h - `trefoil share`, in its files: cmd_share.c reads data, makes the upload
+ * and says what it is, share_servers.c sends it, share_parcel.c has it carried.
  */
 #pragma once
 
@@ -53,11 +52,7 @@ struct share {
 
 struct serial;
 
-/* --- share_announce.c ------------------------------------------------------------------------- */
-
-void share_announce(const struct share *s);
-
-/* --- share_files.c ---------------------------------------------------------------------------- */
+/* --- share_servers.c -------------------------------------------------------------------------- */
 
 /* The path of a file for this study: the one that was asked for, or else one beside the key. */
 enum err share_path(const struct share *s, const char *asked, const char *end,
@@ -68,10 +63,6 @@ enum err share_load_serial(const struct share *s, char path[FILE_PATH],
 /* Makes this act the last; `parcel`: the file in which it goes, or NULL. */
 enum err share_save_serial(const struct share *s, const char *path,
                            const struct bytes *parcel) MUST_CHECK;
-/* Where the study has sealing keys: takes the next serial, for an upload or a withdrawal. */
-enum err share_take_serial(struct share *s) MUST_CHECK;
-
-/* --- share_servers.c -------------------------------------------------------------------------- */
 
 /* The budget book, with the entry of this study as it will be; and a line in it. */
 enum err share_load_book(struct share *s) MUST_CHECK;

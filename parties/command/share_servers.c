@@ -1,13 +1,50 @@
 /* What `share` does at the servers, and what it keeps of that (parties/command/share.h). */
-#include "parties/command/share.h"
-
 #include "base/date.h"
+#include "parties/command/share.h"
 #include "parties/exchange/price.h"
 #include "parties/owner/courier.h"
+#include "parties/owner/parcel.h"
 #include "parties/owner/pin.h"
+#include "parties/owner/serial.h"
 #include "parties/study/study_text.h"
 
 #include <inttypes.h>
+
+/* --- files beside the key --------------------------------------------------------------------- */
+
+enum err share_path(const struct share *s, const char *asked, const char *end, char path[FILE_PATH])
+{
+    return asked != NULL ? file_path(path, s->log, "%s", asked)
+                         : pin_of_study(s->key, s->self.name.text, s->study, end, path, s->log);
+}
+
+enum err share_load_serial(const struct share *s, char path[FILE_PATH], struct serial *serial)
+{
+    TRY(share_path(s, NULL, "serial", path));
+    return serial_load(serial, path, s->log);
+}
+
+enum err share_save_serial(const struct share *s, const char *path, const struct bytes *parcel)
+{
+    struct serial now = {.last = s->serial};
+    if (!s->withdraw)
+        upload_digest(&s->parts[0], s->study->terms.digest, now.upload);
+    if (parcel != NULL)
+        parcel_digest(parcel, now.parcel);
+    return serial_save(&now, path, s->log);
+}
+
+/* Where the study has sealing keys: takes the next serial, for an upload or a withdrawal. */
+static enum err take_serial(struct share *s)
+{
+    char path[FILE_PATH];
+    struct serial last;
+    if (!study_seals(s->study))
+        return ERR_OK;
+    TRY(share_load_serial(s, path, &last));
+    s->serial = serial_next(&last);
+    return share_save_serial(s, path, NULL);
+}
 
 /* --- the budget book -------------------------------------------------------------------------- */
 
@@ -109,7 +146,7 @@ enum err share_send(struct share *s, bool known)
     struct courier *courier = NULL;
     struct receipt receipt = {0};
     enum err e, noted;
-    TRY(share_take_serial(s));
+    TRY(take_serial(s));
     if (!book_counts(&s->book, &s->entry))
         TRY(share_note(s, BOOK_BEGUN));
     e = meet(s, &courier);
@@ -144,7 +181,7 @@ enum err share_withdraw(struct share *s)
     struct courier *courier = NULL;
     struct receipt receipt;
     bool whole = false;
-    enum err e = share_take_serial(s);
+    enum err e = take_serial(s);
     if (e == ERR_OK)
         e = meet(s, &courier);
     if (e == ERR_OK)
