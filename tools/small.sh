@@ -90,13 +90,13 @@ if [ $target != owner ]; then
     folders+=(aim/model aim/copula aim/answer)
 fi
 if [ $target != reader ]; then
-    own+=(tools/small/small_aes.c parties/command/cmd_{check,keygen,share}.c parties/command/share_{files,parcel,servers}.c
+    own+=(tools/small/small_aes.c parties/command/cmd_{check,keygen,share}.c parties/command/share_{parcel,servers}.c
         parties/settings/{two,three}/split.c parties/settings/two/owner_noise.c parties/setting/upload.c
         aim/train/{features,shrink}.c parties/display/card.c protocols/{counts_pack,records_pack,mask,tape,gauss,gumbel,discrete,exponential,measure,score}.c mpc/circuits/argmax.c mpc/pair/{own,joint}_noise.c mpc/lattice/*.c mpc/kernel/prime.c "$out"/libyaml/src/*.c)
     folders+=(aim/sql aim/budget aim/run parties/study parties/exchange parties/owner)
 fi
 [ $target != owner ] || own+=(aim/copula/copula.c aim/answer/{sorted,answer,answer_events}.c)
-[ -z "$host" ] || own+=(parties/command/{cmd_admit,cmd_approve,admit_*}.c)
+[ -z "$host" ] || own+=(parties/command/cmd_{admit,approve}.c)
 [ $target != x86-64 ] || own+=(base/processor.c base/prg_vaes.c)
 for f in $(printf '%s/*.c ' "${folders[@]}"); do
     case $f in
