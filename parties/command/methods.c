@@ -3,7 +3,7 @@
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/display/assess_words.h"
-#include "parties/display/report_train.h"
+#include "parties/display/report.h"
 
 void methods_clear(struct methods_made *made)
 {

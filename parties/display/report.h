@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include "aim/run/train_run.h"
+#include "aim/train/classifier.h"
 #include "parties/study/study.h"
 
 #include <jansson.h>
@@ -41,3 +43,10 @@ enum err report_write(const char *folder, const struct study *study,
  * reports of all methods.
  */
 void report_head(struct bytes *out, const struct study *study);
+
+/*
+ * The same of a classifier: how it learned, how far noise went, and the weights of each column's
+ * codes. All from what was opened. rho: of the study, or what earlier runs left.
+ */
+enum err report_train(const char *folder, const struct study *study, const struct train_result *r,
+                      const struct classifier *c, struct log *log) MUST_CHECK;

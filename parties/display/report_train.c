@@ -1,10 +1,9 @@
-#include "parties/display/report_train.h"
+#include "parties/display/report.h"
 
 #include "base/file.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "parties/display/html.h"
-#include "parties/display/report.h"
 
 #include <math.h>
 

@@ -1,7 +1,6 @@
-#include "parties/exchange/reply.h"
+#include "parties/exchange/message.h"
 
 #include "base/text.h"
-#include "parties/exchange/message.h"
 
 #include <stdio.h>
 #include <string.h>
