@@ -257,8 +257,8 @@ static enum err write_register(const struct admit *a)
 }
 
 /*
- * The files of --folder, of earlier calls, too: a call that was cut short may have left some out or, if the
- * issuer has changed, as the earlier one signed them.
+ * The files of --folder, also of earlier calls: one that was cut short may have left some out or,
+ * if the issuer has changed, as the earlier one signed them.
  */
 static enum err write_each(const struct admit *a)
 {

@@ -264,7 +264,7 @@ static void announce(const struct share *s)
     say_persons(s);
 }
 
-/* --- the upload ----------------------------------------------------------------------------------- */
+/* --- the upload ------------------------------------------------------------------------------- */
 
 /* A dry run makes no secret; without one there is no upload yet. */
 static enum err make_parts(struct share *s)

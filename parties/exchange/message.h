@@ -1,11 +1,13 @@
 /*
- * parties/exchange/message.h - what programs send to gates, and what gates answer.
+ * parties/exchange/message.h - what programs send to gates. What they get back is in
+ * parties/exchange/reply.h.
  *
- * docs/formats.md has both byte by byte. handlers[] in parties/server/front.c says
+ * docs/formats.md has the payloads byte by byte. handlers[] in parties/server/front.c says
  * from whom servers take a message, which of them do, and what they do with it.
  */
 #pragma once
 
+#include "parties/exchange/reply.h"
 #include "parties/study/study.h"
 
 /* The first byte of every message to a gate. */
@@ -32,17 +34,3 @@ enum message_kind {
 
 /* A token and what follows it: what a key that the server does not know may send. */
 #define MESSAGE_TOKEN_MOST ((size_t)2048)
-
-/* Every answer from a gate: a status, words for people, then a payload. */
-struct reply {
-    uint8_t kind; /* of the message that it answers */
-    enum err status;
-    char text[512];         /* after reading, without anything that could control a terminal */
-    const uint8_t *payload; /* within the message that was read */
-    size_t size;
-    const uint8_t *signature; /* of an answer to MESSAGE_PARCEL, 64 bytes; or NULL */
-};
-enum err reply_write(uint8_t kind, enum err status, const char *text, const void *payload, size_t n,
-                     struct bytes *out) MUST_CHECK;
-/* ERR_MISMATCH, with words in r->text, for an answer in another version. */
-enum err reply_read(struct reply *r, const struct bytes *message) MUST_CHECK;

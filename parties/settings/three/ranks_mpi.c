@@ -1,8 +1,8 @@
+#include "parties/settings/three/ranks_mpi.h"
 
 #include "base/cores.h"
 #include "base/memory.h"
 #include "base/secret.h"
-#include "parties/settings/three/ranks_mpi.h"
 #include "parties/study/study_ports.h"
 
 #include <mpi.h>

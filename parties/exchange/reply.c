@@ -1,6 +1,7 @@
-#include "parties/exchange/message.h"
+#include "parties/exchange/reply.h"
 
 #include "base/text.h"
+#include "parties/exchange/message.h"
 
 #include <stdio.h>
 #include <string.h>
