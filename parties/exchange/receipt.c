@@ -181,7 +181,7 @@ enum err receipt_parse(struct receipt *r, const struct study *study, const char 
         TRY(read_part(&in, &study->server[i], &r->part[i]));
     for (const char *line; (line = line_next(&in)) != NULL;)
         if (line[0] != '\0')
-            return line_fail(&in, ERR_FORMAT, "nothing should follow the third server");
+            return line_fail(&in, ERR_FORMAT, "nothing should follow the last server");
     return ERR_OK;
 }
 

@@ -156,7 +156,7 @@ TEST(a_receipt_that_is_none_is_told_where)
     }
     expect(parse(&d, &other), ERR_OK, "", "line ends");
     bytes_put(&other, "\r\n\nmore", 7);
-    expect(parse(&d, &other), ERR_FORMAT, "nothing should follow the third server", "more");
+    expect(parse(&d, &other), ERR_FORMAT, "nothing should follow the last server", "more");
     /* words, one of which is cut or contains what no text does */
     bytes_clear(&other);
     bytes_put(&other, text.data, text.size);
