@@ -96,7 +96,7 @@ if [ $target != reader ]; then
     folders+=(aim/sql aim/budget aim/run parties/study parties/exchange parties/owner)
 fi
 [ $target != owner ] || own+=(aim/copula/copula.c aim/answer/{sorted,answer,answer_events}.c)
-[ -z "$host" ] || own+=(parties/command/cmd_{admit,approve}.c)
+[ -z "$host" ] || own+=(parties/command/{cmd_admit,cmd_approve,admit_*}.c)
 [ $target != x86-64 ] || own+=(base/processor.c base/prg_vaes.c)
 for f in $(printf '%s/*.c ' "${folders[@]}"); do
     case $f in

@@ -1,22 +1,13 @@
 #include "base/date.h"
 #include "base/file.h"
-#include "base/line.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "parties/command/admit.h"
 #include "parties/command/command.h"
 #include "parties/study/roster.h"
-#include "parties/study/token.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
-
-#define FILE_MOST ((size_t)512 << 20)
-#define PAGE_MOST 200
 
 static const char help[] =
     "usage: trefoil admit STUDY KEYS --key FILE --tokens FILE [--folder FOLDER]\n"
@@ -64,35 +55,6 @@ static const char help[] =
     "  trefoil admit study.yaml --invite 200 --until 2027-06-30 --links links.txt\n"
     "      --key issuer.key --tokens admitted.txt --page https://share.example.org/\n";
 
-/* A key that asks, and its line in the file. */
-struct admit_asker {
-    uint8_t sign[32];
-    size_t line;
-    bool known; /* it has a token, or comes twice */
-};
-
-/* A line of the register, or a new one: a token, or an invitation, which has its key in `token`. */
-struct admit_entry {
-    struct token token; /* first: entries are ordered as tokens */
-    bool asked;         /* gets a file of its own */
-};
-
-/* One `trefoil admit`. */
-struct admit {
-    const char *study_path, *keys, *key, *tokens, *folder, *earlier_path, *until, *links, *page;
-    int64_t invites; /* how many to make */
-    uint32_t last_day;
-    struct study *study, *earlier; /* earlier: may be NULL */
-    struct identity *issuer;
-    struct admit_entry *entry; /* those of the register, then the new ones */
-    size_t count, room, before;
-    size_t renewed; /* that an earlier issuer had signed */
-    struct admit_asker *asker;
-    size_t askers, asker_room;
-    int lock; /* of the register; -1: there is none */
-    struct log *log;
-};
-
 static void clear(struct admit *a)
 {
     if (a->lock >= 0)
@@ -101,266 +63,6 @@ static void clear(struct admit *a)
     identity_free(&a->issuer);
     study_free(&a->study);
     study_free(&a->earlier);
-}
-
-/* --- the register of everyone who was admitted or invited ------------------------------------- */
-
-/* Calls `take` with each line of a file that is neither empty nor a comment. */
-static enum err each_line(struct admit *a, const char *path,
-                          enum err (*take)(struct admit *a, const struct line_reader *in,
-                                           const char *line))
-{
-    struct line_reader in CLEAN(line_clear) = {0};
-    TRY(line_file(&in, path, FILE_MOST, a->log));
-    for (const char *line; (line = line_next(&in)) != NULL;)
-        if (!line_says_nothing(line))
-            TRY(take(a, &in, line));
-    return ERR_OK;
-}
-
-/* Whether the study's issuer has signed what an entry says. */
-static enum err check_own(const struct token *t, const struct study *study)
-{
-    return t->invited ? invite_check(&t->by, study) : token_check(t, study);
-}
-
-/* The same entry, signed by this issuer now. */
-static enum err sign(const struct admit *a, const struct token *t, struct token *own)
-{
-    if (!t->invited)
-        return token_make(own, a->study, a->issuer, t->number, t->sign);
-    *own = *t;
-    return invite_sign(&own->by, a->study, a->issuer);
-}
-
-/*
- * With the issuer's key it signs again, which gives the same signature, and faster than checking.
- * What an earlier issuer had signed is signed anew.
- */
-static enum err check_entry(const struct admit *a, struct token *t, bool *renewed)
-{
-    struct token own;
-    enum err e;
-    *renewed = false;
-    if (a->issuer == NULL || t->number >= a->study->open.most)
-        return check_own(t, a->study);
-    TRY(sign(a, t, &own));
-    if (memcmp(own.signature, t->signature, sizeof t->signature) == 0 &&
-        memcmp(own.by.signature, t->by.signature, sizeof t->by.signature) == 0)
-        return ERR_OK;
-    e = a->earlier != NULL ? check_own(t, a->earlier) : ERR_AUTH;
-    *renewed = e == ERR_OK || e == ERR_REFUSED;
-    if (*renewed)
-        *t = own;
-    return *renewed ? ERR_OK : e;
-}
-
-/* A token that an owner has made of an invitation is none of ours. */
-static enum err parse_entry(struct token *t, const char *line)
-{
-    const enum err e = token_parse(t, line);
-    if (e != ERR_FORMAT && (e != ERR_OK || !t->invited))
-        return e;
-    *t = (struct token){.invited = true};
-    TRY(invite_parse(&t->by, line));
-    t->number = t->by.number;
-    memcpy(t->sign, t->by.key, sizeof t->sign);
-    return ERR_OK;
-}
-
-static enum err take_token(struct admit *a, const struct line_reader *in, const char *line)
-{
-    struct token t;
-    bool renewed = false;
-    enum err e = parse_entry(&t, line);
-    if (e == ERR_OK)
-        e = check_entry(a, &t, &renewed);
-    if (e == ERR_AUTH && a->issuer != NULL)
-        return line_fail(
-            in, e,
-            "a token of another study, other terms or another issuer; name another file, or, if "
-            "the issuer has changed, give the earlier study file with --earlier");
-    if (e == ERR_REFUSED) {
-        log_warn(a->log, "%s:%zu: token %u is revoked", in->path, in->number, t.number);
-        e = ERR_OK;
-    }
-    if (e != ERR_OK)
-        return line_fail(in, e, "%s", token_hint(e));
-    TRY(memory_room(&a->entry, &a->room, a->count + 1));
-    a->entry[a->count++] = (struct admit_entry){.token = t};
-    a->renewed += renewed;
-    return ERR_OK;
-}
-
-static int entry_by_key(const void *a, const void *b)
-{
-    const struct token *x = a, *y = b;
-    return memcmp(x->sign, y->sign, sizeof x->sign);
-}
-
-static int by_number(const void *a, const void *b)
-{
-    const struct token *x = a, *y = b;
-    return (x->number > y->number) - (x->number < y->number);
-}
-
-/* Two keys with one number would be one owner; one key with two numbers, two. */
-static enum err check_register(struct admit *a)
-{
-    for (unsigned pass = 0; pass < 2 && a->count > 0; pass++) {
-        qsort(a->entry, a->count, sizeof *a->entry, pass == 0 ? by_number : entry_by_key);
-        for (size_t i = 1; i < a->count; i++)
-            if ((pass == 0 ? by_number : entry_by_key)(&a->entry[i - 1], &a->entry[i]) == 0)
-                return log_fail(a->log, ERR_DATA,
-                                "%s is damaged: %s (tokens %u and %u); restore a copy", a->tokens,
-                                pass == 0 ? "a number was given twice" : "a key has two tokens",
-                                a->entry[i - 1].token.number, a->entry[i].token.number);
-    }
-    return ERR_OK;
-}
-
-/* Reads and checks it; entries are in the order of their keys. */
-static enum err load_register(struct admit *a)
-{
-    if (a->key == NULL || file_is_there(a->tokens))
-        TRY(each_line(a, a->tokens, take_token));
-    a->before = a->count;
-    return check_register(a);
-}
-
-/* The number after the last that was given; entries are in the order of numbers then. */
-static uint32_t next_number(struct admit *a)
-{
-    if (a->count == 0)
-        return 0;
-    qsort(a->entry, a->count, sizeof *a->entry, by_number);
-    return a->entry[a->count - 1].token.number + 1;
-}
-
-static void put_entry(struct bytes *out, const struct token *t)
-{
-    char text[TOKEN_TEXT_SIZE];
-    if (t->invited)
-        invite_text(&t->by, text);
-    else
-        token_text(t, text);
-    text_put(out, "%s\n", text);
-}
-
-static enum err write_register(const struct admit *a)
-{
-    struct bytes out CLEAN(bytes_clear) = {0};
-    for (size_t i = 0; i < a->count; i++)
-        put_entry(&out, &a->entry[i].token);
-    TRY(bytes_ok(&out));
-    return file_write(a->tokens, 0644, out.data, out.size, a->log);
-}
-
-/*
- * The files of --folder, also of earlier calls: one that was cut short may have left some out or,
- * if the issuer has changed, as the earlier one signed them.
- */
-static enum err write_each(const struct admit *a)
-{
-    struct bytes out CLEAN(bytes_clear) = {0};
-    char path[FILE_PATH];
-    if (a->folder == NULL)
-        return ERR_OK;
-    TRY(file_folder(a->folder, a->log));
-    for (size_t i = 0; i < a->count; i++) {
-        if (!a->entry[i].asked && a->earlier == NULL)
-            continue;
-        out.size = 0;
-        put_entry(&out, &a->entry[i].token);
-        TRY(bytes_ok(&out));
-        TRY(file_path(path, a->log, "%s/%u.token", a->folder, a->entry[i].token.number));
-        TRY(file_write(path, 0644, out.data, out.size, a->log));
-    }
-    return ERR_OK;
-}
-
-/* One program at a time, while others wait: two would give one number to two keys. */
-static enum err lock_register(struct admit *a)
-{
-    char path[FILE_PATH];
-    TRY(file_path(path, a->log, "%s.lock", a->tokens));
-    a->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (a->lock >= 0 && flock(a->lock, LOCK_EX) == 0)
-        return ERR_OK;
-    return log_fail(a->log, ERR_SYSTEM, "cannot lock %s: %s", path, strerror(errno));
-}
-
-/* --- invitations, for whoever has their links ------------------------------------------------- */
-
-/* An address goes before a '#' in one line of mail: nothing in it may end it, or be markup. */
-static bool is_address(const char *text)
-{
-    static const char more[] = "-._~:/?@!$&()*+,;=%[]";
-    const size_t n = strlen(text);
-    for (size_t i = 0; i < n; i++)
-        if (!(text[i] >= '0' && text[i] <= '9') &&
-            !((text[i] | 32) >= 'a' && (text[i] | 32) <= 'z') && strchr(more, text[i]) == NULL)
-            return false;
-    return n <= PAGE_MOST &&
-           (strncmp(text, "https://", 8) == 0 || strncmp(text, "http://", 7) == 0);
-}
-
-/* Whether the options of --invite are there, and can be used. */
-static enum err check_invites(struct admit *a)
-{
-    if ((a->invites > 0) != (a->until != NULL) || (a->invites > 0) != (a->links != NULL) ||
-        (a->invites == 0 && a->page != NULL))
-        return log_fail(a->log, ERR_USAGE,
-                        "invitations need --invite N, --until DATE and --links FILE, and may have "
-                        "--page; leave out all or none");
-    if (a->until != NULL && !date_parse_day(a->until, &a->last_day))
-        return log_fail(a->log, ERR_USAGE, "--until %s: the last day should look like 2027-06-30",
-                        a->until);
-    if (a->until != NULL && a->last_day < date_today())
-        return log_fail(a->log, ERR_USAGE, "--until %s is over; give a later day", a->until);
-    if (a->page != NULL && !is_address(a->page))
-        return log_fail(a->log, ERR_USAGE,
-                        "--page is an address such as https://share.example.org/, without '#' and "
-                        "of at most %d characters",
-                        PAGE_MOST);
-    if (a->links != NULL && file_is_there(a->links))
-        return log_fail(a->log, ERR_USAGE,
-                        "%s is there already, and may have links that nobody can make again; name "
-                        "a new file",
-                        a->links);
-    return ERR_OK;
-}
-
-static void put_link(const struct admit *a, const struct invite *i, const uint8_t *seed,
-                     struct bytes *links)
-{
-    char text[INVITE_TEXT_SIZE];
-    invite_link(i, seed, text);
-    text_put(links, "%s%s%s\n", a->page != NULL ? a->page : "", a->page != NULL ? "#" : "", text);
-    sodium_memzero(text, sizeof text);
-}
-
-/* Makes invitations with the numbers from `next` on; `links` gets the text of their file. */
-static enum err make_invites(struct admit *a, uint32_t next, struct bytes *links)
-{
-    uint8_t seed[INVITE_SEED_SIZE];
-    if ((uint64_t)a->invites + next > a->study->open.most)
-        return log_fail(a->log, ERR_RANGE,
-                        "the study admits %zu owners that it does not list (open_owners.max), and "
-                        "the register has %u; nothing was written",
-                        a->study->open.most, next);
-    for (int64_t k = 0; k < a->invites; k++) {
-        struct admit_entry *entry;
-        TRY(memory_room(&a->entry, &a->room, a->count + 1));
-        entry = &a->entry[a->count++];
-        *entry = (struct admit_entry){.token = {.number = next++, .invited = true}};
-        TRY(invite_make(&entry->token.by, seed, a->study, a->issuer, entry->token.number,
-                        a->last_day));
-        memcpy(entry->token.sign, entry->token.by.key, sizeof entry->token.sign);
-        put_link(a, &entry->token.by, seed, links);
-    }
-    sodium_memzero(seed, sizeof seed);
-    return bytes_ok(links);
 }
 
 /* --- who is new ------------------------------------------------------------------------------- */
@@ -421,7 +123,7 @@ static enum err check_roles(const struct admit *a)
 
 static enum err load_keys(struct admit *a)
 {
-    TRY(each_line(a, a->keys, take_key));
+    TRY(admit_each_line(a, a->keys, take_key));
     if (a->askers == 0)
         return ERR_OK;
     qsort(a->asker, a->askers, sizeof *a->asker, by_key);
@@ -430,7 +132,7 @@ static enum err load_keys(struct admit *a)
         struct admit_entry wanted = {0}, *found = NULL;
         memcpy(wanted.token.sign, a->asker[i].sign, sizeof wanted.token.sign);
         if (a->count > 0)
-            found = bsearch(&wanted, a->entry, a->count, sizeof wanted, entry_by_key);
+            found = bsearch(&wanted, a->entry, a->count, sizeof wanted, admit_by_key);
         if (found != NULL)
             found->asked = true;
         a->asker[i].known = found != NULL ||
@@ -446,7 +148,7 @@ static enum err load_keys(struct admit *a)
 /* Numbers go on after the last one that was given. */
 static enum err make_tokens(struct admit *a)
 {
-    uint32_t next = next_number(a);
+    uint32_t next = admit_next(a);
     for (size_t i = 0; i < a->askers; i++) {
         if (a->asker[i].known)
             continue;
@@ -481,9 +183,9 @@ static enum err load_earlier(struct admit *a)
 static enum err keep(const struct admit *a, const struct bytes *links)
 {
     if (a->count > a->before || a->renewed > 0)
-        TRY(write_register(a));
-    TRY(write_each(a));
-    return a->invites == 0 ? ERR_OK /* check_invites() has looked that it is not there */
+        TRY(admit_write(a));
+    TRY(admit_write_each(a));
+    return a->invites == 0 ? ERR_OK /* admit_check_invites() has looked that it is not there */
                            : file_write_new(a->links, 0600, links->data, links->size, a->log);
 }
 
@@ -508,11 +210,11 @@ static enum err admit(struct admit *a)
         return log_fail(a->log, ERR_AUTH,
                         "this is not the key of the study's issuer (open_owners.issuer)");
     TRY(load_earlier(a));
-    TRY(lock_register(a));
-    TRY(load_register(a));
+    TRY(admit_lock(a));
+    TRY(admit_load(a));
     TRY(a->keys != NULL ? load_keys(a) : ERR_OK);
     TRY(make_tokens(a));
-    TRY(make_invites(a, next_number(a), &links));
+    TRY(admit_make_invites(a, admit_next(a), &links));
     TRY(keep(a, &links));
     report(a);
     return ERR_OK;
@@ -521,7 +223,7 @@ static enum err admit(struct admit *a)
 static enum err count(struct admit *a)
 {
     size_t revoked = 0, invites = 0;
-    TRY(load_register(a));
+    TRY(admit_load(a));
     for (size_t i = 0; i < a->count; i++) {
         revoked += study_token_revoked(a->study, a->entry[i].token.number);
         invites += a->entry[i].token.invited;
@@ -536,7 +238,7 @@ static enum err count(struct admit *a)
 static enum err check_wish(struct admit *a)
 {
     const bool admits = a->keys != NULL || a->invites > 0;
-    TRY(check_invites(a));
+    TRY(admit_check_invites(a));
     if (admits != (a->key != NULL) || (!admits && (a->folder != NULL || a->earlier_path != NULL)))
         return log_fail(a->log, ERR_USAGE,
                         "to admit owners give both the file of their keys, or --invite, and --key; "

@@ -122,6 +122,13 @@ enum err study_read_person(struct study_reading *r, const yaml_node_t *enforce) 
 enum err study_read_link(struct study_reading *r) MUST_CHECK;
 enum err study_check_link(struct study_reading *r) MUST_CHECK;
 
+/* --- two servers: study_pair.c ---------------------------------------------------------------- */
+
+/* How many servers there are, and their noise: before any other part. */
+enum err study_read_pair(struct study_reading *r) MUST_CHECK;
+/* After all other parts: whether the study asks for something that needs three servers. */
+enum err study_check_pair(struct study_reading *r) MUST_CHECK;
+
 /* --- who takes part, after the workload: study_people.c --------------------------------------- */
 
 /* Everybody, for the search for repeated names and keys. */

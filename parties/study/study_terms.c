@@ -78,7 +78,6 @@ const char *const study_about_words[STUDY_ABOUT] = {
     [ABOUT_TITLE] = "title",     [ABOUT_DESCRIPTION] = "description", [ABOUT_PURPOSE] = "purpose",
     [ABOUT_LICENCE] = "licence", [ABOUT_CONTACT] = "contact",
 };
-const char *const study_noise_by_words[STUDY_NOISE_BY] = {"both", "joint", "owner"};
 const char *const study_score_words[] = {[AIM_L1] = "l1", [AIM_L2] = "l2"};
 const char *const study_accounting_words[] = {
     [ACCOUNTING_ZCDP] = "zcdp", [ACCOUNTING_GAUSSIAN] = "gaussian"};
