@@ -1,8 +1,5 @@
 #include "harness/cmocka.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static struct CMUnitTest tests[64];
 static size_t count;
 

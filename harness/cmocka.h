@@ -1,13 +1,23 @@
-/* harness/cmocka.h - cmocka, with the headers that it needs before it; the list of tests. */
+/*
+ * harness/cmocka.h - cmocka, with the headers that it needs before it and those that most suites
+ * use; the list of tests.
+ */
 #pragma once
 
+#include "base/bytes.h"
 #include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 

@@ -1,20 +1,15 @@
 #include "harness/process.h"
 
-#include "base/file.h"
 #include "harness/cmocka.h"
 #include "parties/study/sealing.h"
 
 #include <fcntl.h>
 #include <pty.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 pid_t support_start(const char *output, const char *const *arguments)
 {

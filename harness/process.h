@@ -4,7 +4,6 @@
 #include "harness/patience.h"
 #include "harness/study.h"
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 /* Starts it with NULL-ended arguments; output and errors are appended to `output`. */

@@ -3,8 +3,6 @@
 
 #include "aim/table/csv.h"
 #include "aim/table/series.h"
-#include "base/file.h"
-#include "base/memory.h"
 #include "base/secret.h"
 #include "base/text.h"
 #include "harness/patience.h"
@@ -15,14 +13,8 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/sendfile.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 struct log quiet = {.level = LOG_ERROR};
 

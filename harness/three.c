@@ -1,7 +1,6 @@
 #include "harness/three.h"
 #include "harness/patience.h"
 
-#include "base/memory.h"
 #include "base/processor.h"
 #include "base/secret.h"
 #include "harness/cmocka.h"
@@ -10,9 +9,6 @@
 #include "mpc/move/crew.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct three_seat {
     unsigned index;

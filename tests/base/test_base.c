@@ -2,25 +2,18 @@
 #include "harness/cmocka.h"
 #include "harness/patience.h"
 
-#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/cores.h"
 #include "base/date.h"
-#include "base/error.h"
-#include "base/file.h"
 #include "base/line.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/rate.h"
 #include "base/secret.h"
 #include "base/text.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 TEST(every_error_has_words)
 {

@@ -5,8 +5,6 @@
 #include "base/processor.h"
 
 #include <openssl/evp.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define LENGTH ((size_t)100000)
 

@@ -6,7 +6,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
-#include <unistd.h>
 
 static struct domain *make_domain(void)
 {

@@ -3,11 +3,8 @@
 
 #include "library/trefoil.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 static char folder[] = "/tmp/trefoil-library-XXXXXX";
 

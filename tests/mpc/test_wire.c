@@ -4,7 +4,6 @@
  * change that is meant to change no message changes no digest. One that changes messages has to:
  * run this program with TREFOIL_RECORD=1 and it prints the new digests.
  */
-#include "harness/cmocka.h"
 
 #include "mpc/move/open.h"
 #include "protocols/discrete.h"
@@ -14,9 +13,6 @@
 #include "tests/support/all.h"
 #include "tests/support/whole.h"
 #include "tests/support/wire.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 struct recorded {
     const char *name;

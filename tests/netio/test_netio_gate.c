@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "harness/netio.h"
 #include "harness/patience.h"
-#include "netio/context.h"
 #include "netio/dial.h"
 #include "netio/events.h"
 #include "netio/gate.h"
@@ -19,8 +18,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <zmq.h>

@@ -14,8 +14,6 @@
 #include "netio/net_private.h"
 #include "netio/socket.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <zmq.h>
 
 #define MIB ((size_t)1 << 20)

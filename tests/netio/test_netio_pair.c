@@ -11,8 +11,6 @@
 #include "harness/transport.h"
 #include "netio/net.h"
 
-#include <string.h>
-
 #define LONG (((size_t)3 << 20) + 5)
 
 struct pair_server {

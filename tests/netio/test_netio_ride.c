@@ -3,10 +3,6 @@
 #include "harness/patience.h"
 #include "harness/three.h"
 
-#include "base/memory.h"
-
-#include <string.h>
-
 #define SIZE ((size_t)3 << 20) /* of a payload: several frames */
 
 enum payload { NOTHING, BLOCKS, STREAM };

@@ -8,7 +8,6 @@
 #include "netio/session.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 struct session_server {
     unsigned index;   /* its place */

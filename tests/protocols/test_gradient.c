@@ -4,14 +4,11 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "base/secret.h"
 #include "harness/three.h"
 #include "mpc/check/check.h"
 #include "protocols/mask.h"
 #include "protocols/train_gradient.h"
-
-#include <string.h>
 
 #define SIZE(array) (sizeof(array) / sizeof *(array))
 

@@ -4,7 +4,6 @@
  */
 #include "harness/cmocka.h"
 
-#include "mpc/check/check.h"
 #include "tests/protocols/test_link.h"
 #include "tests/support/check.h"
 

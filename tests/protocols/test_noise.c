@@ -6,17 +6,12 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "harness/three.h"
 #include "protocols/discrete.h"
 #include "protocols/exponential.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
 #include "tests/support/statistics.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* --- running ---------------------------------------------------------------------------------- */
 

@@ -12,7 +12,6 @@
 #include "protocols/tape.h"
 
 #include <gmp.h>
-#include <math.h>
 
 /* --- coin constants --------------------------------------------------------------------------- */
 

@@ -5,8 +5,6 @@
 #include "harness/cmocka.h"
 #include "tests/support/all.h"
 
-#include "base/memory.h"
-#include "harness/three.h"
 #include "mpc/circuits/ring.h"
 #include "mpc/move/open.h"
 #include "protocols/counts_sum.h"

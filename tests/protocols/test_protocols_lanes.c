@@ -1,7 +1,6 @@
 /* protocols/ on many lanes: the same sums as on one, with the same openings in the same rounds. */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "harness/three.h"
 #include "mpc/check/check.h"
 #include "mpc/move/crew.h"
@@ -11,9 +10,6 @@
 #include "protocols/records.h"
 #include "protocols/score.h"
 #include "protocols/tape.h"
-
-#include <math.h>
-#include <string.h>
 
 static const size_t lane_counts[] = {1, 2, 3};
 

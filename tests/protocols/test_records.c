@@ -4,14 +4,11 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "base/secret.h"
 #include "harness/three.h"
 #include "protocols/mask.h"
 #include "protocols/records.h"
 #include "tests/support/hooks.h"
-
-#include <string.h>
 
 #define ATTRIBUTES_MAX 11
 #define BATCHES 3

@@ -6,14 +6,10 @@
 #include "harness/cmocka.h"
 
 #include "aim/budget/grid.h"
-#include "base/memory.h"
 #include "base/random.h"
 #include "protocols/discrete.h"
 #include "protocols/exponential.h"
 #include "tests/support/statistics.h"
-
-#include <math.h>
-#include <string.h>
 
 /*
  * The number that `make test` takes of each kind; what fails here fails even more with a million.

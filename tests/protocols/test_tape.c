@@ -4,14 +4,9 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "harness/three.h"
 #include "mpc/check/check.h"
 #include "protocols/range.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const uint8_t id[TAPE_ID_SIZE] = {7};
 

@@ -5,8 +5,6 @@
  * child of this program, in which the functions that it abuses are wrapped (Makefile). `make test`
  * has some of the attacks, TREFOIL_LONG=1 all of them.
  */
-#include "harness/cmocka.h"
-#include "harness/patience.h"
 #include "tests/support/hooks.h"
 #include "tests/support/scene.h"
 #include "tests/support/store.h"
@@ -30,7 +28,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 enum cheat_place {
     ANYWHERE,

@@ -7,12 +7,7 @@
 #include "harness/cmocka.h"
 
 #include "base/date.h"
-#include "base/file.h"
 #include "harness/process.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define DAY INT64_C(86400)
 #define YEAR (365 * DAY)

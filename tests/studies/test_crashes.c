@@ -12,19 +12,13 @@
 #include "harness/cmocka.h"
 
 #include "aim/budget/score.h"
-#include "base/file.h"
-#include "base/memory.h"
 #include "harness/process.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <signal.h>
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define OWNERS 3
 #define ROUNDS 2

@@ -4,16 +4,13 @@
 #include "harness/cmocka.h"
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "harness/process.h"
 #include "parties/study/study_ports.h"
 #include "tests/support/caller.h"
 #include "tests/support/withhold.h"
 
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 struct doors_scene {
     struct support_study s;

@@ -1,17 +1,12 @@
 /* Makes everything fail once in each command: it leaves whole files or none, and says why. */
 #include "harness/cmocka.h"
 
-#include "base/file.h"
 #include "harness/postgres.h"
 #include "parties/exchange/price.h"
 #include "parties/owner/book.h"
 #include "tests/support/faults.h"
 
 #include <sqlite3.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define LENGTHS 32 /* the longest file name in a folder is shorter than this */
 

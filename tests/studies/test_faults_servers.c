@@ -6,17 +6,12 @@
 #include "harness/cmocka.h"
 
 #include "base/date.h"
-#include "base/file.h"
-#include "harness/patience.h"
 #include "parties/exchange/message.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support/faults.h"
 #include "tests/support/socket.h"
 
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define EXIT_BUDGET 5
 #define IN_A_RUN 1500     /* calls of a server to ZeroMQ */

@@ -1,5 +1,4 @@
 /* Lanes of real servers: how many there are, what comes out, and what a crash changes. */
-#include "harness/patience.h"
 #include "parties/settings/three/ranks.h"
 #include "parties/study/study_ports.h"
 #include "tests/support/scene.h"
@@ -8,7 +7,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 static void expect_lanes(struct scene *c, unsigned server, unsigned lanes)
 {

@@ -13,8 +13,6 @@
 #include "tests/support/caller.h"
 #include "tests/support/store.h"
 
-#include <string.h>
-
 #define OWNERS 2
 
 struct messages_scene {

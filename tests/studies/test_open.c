@@ -4,14 +4,12 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/file.h"
 #include "base/secret.h"
 #include "harness/process.h"
 #include "parties/exchange/dials.h"
 #include "parties/study/token.h"
 
 #include <jansson.h>
-#include <math.h>
 
 #define GUESTS 4
 #define ROWS 40 /* of each guest; the listed owner has ten times as many */

@@ -13,8 +13,6 @@
 #include "parties/owner/serial.h"
 #include "parties/settings/three/split.h"
 
-#include <unistd.h>
-
 #define BIG 1 /* the owner whose vector comes in three parts */
 static const char *const sizes[] = {"    max_rows: 2000\n",
                                     "    max_rows: 2000\n    as: records\n    pad_to: 400000\n",

@@ -1,21 +1,8 @@
 /* Whole studies over real processes of the program, and what they release. */
-#include "harness/cmocka.h"
-#include "harness/process.h"
 #include "tests/support/scene.h"
 #include "tests/support/store.h"
 
-#include "aim/table/csv.h"
-#include "aim/workload/tabulate.h"
-#include "base/file.h"
-#include "base/memory.h"
-#include "parties/analyst/central.h"
 #include "parties/study/study_uploads.h"
-
-#include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* A copy of the study file with one text replaced. */
 static void altered_study(const struct scene *c, const char *from, const char *to, char *path)

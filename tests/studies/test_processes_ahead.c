@@ -2,11 +2,8 @@
  * Noise made ahead by real servers: a run that finds it uses it, and comes out like any other; a
  * request stops its making at once; a server that is killed meanwhile costs nothing.
  */
-#include "harness/patience.h"
 #include "tests/support/scene.h"
 #include "tests/support/store.h"
-
-#include <unistd.h>
 
 #define ROUNDS 20 /* their noise takes several blocks of either kind */
 

@@ -1,6 +1,4 @@
 /* method: copula over real processes: what comes out, what is logged, and a run that goes on. */
-#include "harness/cmocka.h"
-#include "harness/process.h"
 #include "tests/support/scene.h"
 
 #include "aim/budget/forms.h"
@@ -8,7 +6,6 @@
 #include "aim/copula/copula_model.h"
 
 #include <signal.h>
-#include <unistd.h>
 
 static const char lines[] = "method: copula\n";
 

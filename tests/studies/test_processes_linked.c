@@ -2,12 +2,9 @@
  * Owners of different columns over real processes, linked by person: also after a server was
  * killed, and where a look shows too few.
  */
-#include "harness/cmocka.h"
 #include "tests/support/scene.h"
 
 #include "parties/owner/pack.h"
-
-#include <unistd.h>
 
 static const char *const part[] = {"    max_rows: 400\n    batch: city\n    columns: [age, sex]\n",
                                    "    max_rows: 450\n    batch: city\n    columns: [ward, bmi]\n",

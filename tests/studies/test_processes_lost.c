@@ -1,25 +1,17 @@
 /* Studies over real processes of which some die, are restored from an old backup, or cheat. */
-#include "harness/cmocka.h"
-#include "harness/process.h"
 #include "tests/support/result.h"
 #include "tests/support/scene.h"
 
 #include "base/date.h"
-#include "base/file.h"
 #include "parties/exchange/price.h"
 #include "parties/exchange/request.h"
 #include "parties/owner/pack.h"
-#include "parties/setting/upload.h"
 #include "parties/settings/three/split.h"
 #include "parties/store/store_rounds.h"
 #include "parties/study/study_uploads.h"
 
-#include <math.h>
 #include <signal.h>
 #include <sodium.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 TEST(a_dead_server_is_an_error_in_time_and_can_come_back)
 {

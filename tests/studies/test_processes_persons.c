@@ -2,13 +2,10 @@
  * Persons over real processes: rows of one person at several owners are bounded, also after a
  * server was killed; an owner that does not sort is named by all and left out.
  */
-#include "harness/cmocka.h"
 #include "tests/support/scene.h"
 
 #include "parties/owner/pack.h"
 #include "parties/settings/three/split.h"
-
-#include <unistd.h>
 
 /* Owner 1's rows as they come, each under its key. */
 static void send_unsorted(struct scene *c)

@@ -2,8 +2,6 @@
  * A provider and a keeper over real processes: what comes out, what is logged, what it costs; a run
  * that goes on, a server that comes back from an old backup, and the end of a study.
  */
-#include "harness/cmocka.h"
-#include "harness/process.h"
 #include "mpc/pair/pair.h"
 #include "parties/exchange/price.h"
 #include "parties/owner/courier.h"
@@ -16,7 +14,6 @@
 
 #include <signal.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const char copula[] = "method: copula\n";
 

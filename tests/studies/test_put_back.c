@@ -5,13 +5,7 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/file.h"
 #include "harness/process.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static const char *const kept[] = {"store.sqlite", "audit.log"};
 

@@ -3,19 +3,14 @@
  * trefoil-mpi, which is beside $TREFOIL where Open MPI is installed. And what an ordinary program
  * says.
  */
-#include "harness/patience.h"
 #include "tests/support/hooks.h"
-#include "tests/support/scene.h"
 #include "tests/support/trajectory.h"
-
-#include "mpc/party/party.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define RANKS 2
 

@@ -5,7 +5,6 @@
 #include "harness/cmocka.h"
 
 #include "base/date.h"
-#include "base/file.h"
 #include "harness/process.h"
 #include "netio/gate.h"
 #include "parties/setting/upload.h"
@@ -17,13 +16,10 @@
 #include <signal.h>
 #include <sodium.h>
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define OWNERS 3
 

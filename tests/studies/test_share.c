@@ -5,7 +5,6 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/file.h"
 #include "harness/process.h"
 #include "parties/exchange/message.h"
 #include "parties/exchange/receipt.h"
@@ -18,10 +17,8 @@
 #include <pthread.h>
 #include <pty.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 struct share_scene {
     struct support_study s;

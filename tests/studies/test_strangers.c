@@ -10,19 +10,13 @@
 
 #include "base/secret.h"
 #include "harness/netio.h"
-#include "netio/context.h"
 #include "netio/events.h"
 #include "netio/porter.h"
 #include "netio/socket.h"
 #include "parties/study/study_ports.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <unistd.h>
 #include <zmq.h>
 
 #define MIB ((size_t)1 << 20)

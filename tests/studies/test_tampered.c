@@ -15,7 +15,6 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define ROUNDS 3 /* the one-ways, and two selections */
 

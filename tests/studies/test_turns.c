@@ -11,8 +11,6 @@
 #include "tests/support/store.h"
 
 #include <signal.h>
-#include <string.h>
-#include <unistd.h>
 
 /* Silent for so long, a run loses its place; whoever asks waits for so long for a session. */
 #define CONNECT_S support_slow(3)

@@ -10,20 +10,15 @@
 #include "harness/cmocka.h"
 
 #include "aim/table/csv.h"
-#include "base/file.h"
 #include "harness/process.h"
 
 #include <fcntl.h>
 #include <jansson.h>
-#include <math.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define OWNERS 2
 #define BIG 1 /* the owner whose vector comes in two parts */

@@ -5,18 +5,11 @@
 #include "harness/cmocka.h"
 
 #include "base/date.h"
-#include "base/file.h"
-#include "base/memory.h"
 #include "harness/process.h"
 #include "parties/audit/audit_compare.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/price.h"
 #include "tests/support/store.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define APPROVERS 3
 

@@ -5,18 +5,12 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "harness/process.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/price.h"
 #include "tests/support/store.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define CONNECT_S support_slow(3)
 

@@ -4,10 +4,6 @@
 #include "harness/cmocka.h"
 #include "harness/three.h"
 
-#include "base/memory.h"
-
-#include <string.h>
-
 /* A protocol call: inputs in the clear, which all parties share, and shares that come back. */
 #define CALL_MOST 1100 /* n */
 struct call {

@@ -7,8 +7,6 @@
 
 #include <openssl/sha.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A server of a play: which one it is, for the hook. */
 struct player {

@@ -2,14 +2,10 @@
 
 #include "harness/cmocka.h"
 
-#include "base/file.h"
 #include "parties/command/command.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define ARGS_MAX 20
 

@@ -2,8 +2,6 @@
 
 #include "harness/cmocka.h"
 
-#include <string.h>
-
 void copula_stage_clear(struct copula_stage *s)
 {
     table_free(&s->table);

@@ -5,10 +5,7 @@
 #include "tests/support/faults.h"
 
 #include <dirent.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define CODES 6 /* documented exit codes are 0 to 6 */
 #define LOG_SIZE 8192

@@ -2,7 +2,6 @@
 #include "harness/cmocka.h"
 #include "harness/patience.h"
 
-#include "base/memory.h"
 #include "netio/gate.h"
 #include "parties/exchange/head.h"
 #include "parties/exchange/message.h"

@@ -2,8 +2,6 @@
 
 #include "parties/exchange/dials.h"
 
-#include <unistd.h>
-
 void start_server(struct scene *c, unsigned i, const char *study)
 {
     unlink(file(c, "server%u.log", i));

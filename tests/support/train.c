@@ -2,8 +2,6 @@
 
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
-
 void train_start(struct train_scene *s, uint32_t classes, unsigned norm, uint32_t size)
 {
     const struct features_terms terms = {.target = 1, .numbers = norm > 0, .norm = norm};

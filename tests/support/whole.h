@@ -6,20 +6,16 @@
 
 #include "harness/cmocka.h"
 #include "harness/study.h"
-#include "harness/three.h"
 #include "tests/support/marks.h"
 
 #include "aim/run/loop.h"
 #include "aim/run/plaintext.h"
-#include "base/memory.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/owner/pack.h"
 #include "parties/server/round.h"
 #include "parties/setting/upload.h"
 #include "parties/settings/three/engine.h"
-
-#include <string.h>
 
 #define OWNERS 3
 

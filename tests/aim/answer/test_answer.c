@@ -9,13 +9,8 @@
 #include "aim/answer/answer.h"
 #include "aim/model/model_densities.h"
 #include "aim/model/model_private.h"
-#include "base/memory.h"
 #include "base/random.h"
 #include "base/text.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define COLUMNS 5
 #define ATOMS 16

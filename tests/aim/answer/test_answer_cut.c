@@ -6,11 +6,7 @@
 
 #include "aim/answer/answer_private.h"
 #include "aim/model/model_densities.h"
-#include "base/memory.h"
 #include "base/random.h"
-
-#include <math.h>
-#include <string.h>
 
 #define A 12 /* codes of a: four that are alone, two groups of four; */
 #define B 4  /* of b; */

@@ -7,9 +7,6 @@
 #include "aim/answer/association.h"
 #include "base/random.h"
 
-#include <math.h>
-#include <string.h>
-
 /*
  * Integers 10 to 13 and a missing one; labels; numbers in bins of different widths; a second pair.
  */

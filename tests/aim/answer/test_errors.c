@@ -6,12 +6,7 @@
 #include "aim/answer/errors_private.h"
 #include "aim/model/model_private.h"
 #include "base/digest.h"
-#include "base/file.h"
 #include "base/random.h"
-
-#include <math.h>
-#include <string.h>
-#include <unistd.h>
 
 #define SIGMA 20.0
 #define SIZE 4

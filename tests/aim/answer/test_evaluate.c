@@ -11,9 +11,6 @@
 #include "aim/model/model_private.h"
 #include "base/random.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #define ROWS 700
 
 enum { WARD, AGE, DAYS, LOAD }; /* columns */

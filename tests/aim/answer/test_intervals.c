@@ -6,8 +6,6 @@
 #include "aim/model/model_densities.h"
 #include "base/random.h"
 
-#include <math.h>
-
 #define SIGMA 20.0
 #define SIZE 4
 #define CELLS (SIZE * SIZE)

@@ -11,11 +11,6 @@
 #include "aim/model/sample.h"
 #include "aim/table/derive.h"
 #include "aim/table/rows.h"
-#include "base/memory.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define COLUMNS 6
 #define MANY 400000 /* rows that are filtered */

@@ -7,8 +7,6 @@
 #include "aim/answer/signal.h"
 #include "base/random.h"
 
-#include <stdlib.h>
-
 #define DRAWS 1500
 #define ROWS 600
 #define CELLS_MOST 128

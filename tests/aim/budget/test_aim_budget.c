@@ -2,10 +2,7 @@
 #include "harness/cmocka.h"
 
 #include "aim/budget/budget.h"
-#include "base/memory.h"
 #include "base/random.h"
-
-#include <math.h>
 
 /* Computed with 40 digits by bisection in mpmath. */
 TEST(conversions_agree_with_forty_digits)

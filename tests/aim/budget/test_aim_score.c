@@ -5,9 +5,6 @@
 #include "aim/budget/score.h"
 #include "base/random.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 TEST(multipliers_are_floors)
 {
     uint64_t m;

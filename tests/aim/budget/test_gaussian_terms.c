@@ -7,11 +7,6 @@
 
 #include "aim/budget/budget.h"
 #include "aim/run/ask.h"
-#include "base/memory.h"
-#include "base/random.h"
-
-#include <math.h>
-#include <string.h>
 
 /* --- the conversion --------------------------------------------------------------------------- */
 

@@ -14,16 +14,9 @@
 #include "aim/copula/copula_shrink.h"
 #include "aim/model/model_weigh.h"
 #include "aim/model/normal.h"
-#include "base/file.h"
-#include "base/memory.h"
 #include "harness/study.h"
 #include "parties/command/command.h"
 #include "parties/study/method.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* --- forms ------------------------------------------------------------------------------------ */
 

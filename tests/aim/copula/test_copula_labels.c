@@ -13,10 +13,6 @@
 #include "base/digest.h"
 #include "base/random.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #define GROUPS 4
 #define DRAWN 100000
 

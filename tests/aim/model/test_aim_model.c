@@ -6,16 +6,9 @@
 #include "harness/model.h"
 #include "tests/support/domain.h"
 
-#include "aim/model/model.h"
 #include "aim/model/model_file.h"
 #include "aim/model/model_private.h"
-#include "base/file.h"
 #include "base/random.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define ATTRIBUTES 6
 #define JOINT_MAX 4096

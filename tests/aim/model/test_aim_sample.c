@@ -13,10 +13,6 @@
 #include "aim/run/plaintext.h"
 #include "aim/workload/tabulate.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static size_t draws(size_t n)
 {
     const char *is_long = getenv("TREFOIL_LONG");

@@ -5,11 +5,7 @@
 
 #include "aim/model/factor.h"
 #include "aim/model/model_private.h"
-#include "base/memory.h"
 #include "base/random.h"
-
-#include <math.h>
-#include <string.h>
 
 #define CELLS 20000
 

@@ -11,12 +11,7 @@
 #include "aim/model/model_weigh.h"
 #include "aim/model/sample.h"
 #include "aim/workload/tabulate.h"
-#include "base/memory.h"
 #include "base/random.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #define COLUMNS 4
 #define JOINT (7 * 2 * 5 * 3)

@@ -5,10 +5,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/model/model_private.h"
-#include "base/memory.h"
-
-#include <math.h>
-#include <string.h>
 
 #define CODES 6 /* of one group; the last one is alone */
 #define ROWS 1000.0

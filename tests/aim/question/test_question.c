@@ -4,9 +4,6 @@
 #include "aim/question/question.h"
 #include "base/text.h"
 
-#include <math.h>
-#include <string.h>
-
 static int make_domain(void **state)
 {
     static const char *const labels[] = {"female", "male"}, *const codes[] = {"1", "2"};

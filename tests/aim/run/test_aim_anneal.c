@@ -7,16 +7,9 @@
 #include "tests/support/domain.h"
 
 #include "aim/run/loop.h"
-#include "aim/run/plaintext.h"
 #include "aim/workload/tabulate.h"
-#include "base/file.h"
-#include "base/memory.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define ATTRIBUTES 4
 

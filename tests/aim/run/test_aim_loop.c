@@ -8,16 +8,9 @@
 #include "aim/model/sample.h"
 #include "aim/run/loop.h"
 #include "aim/run/output.h"
-#include "aim/run/plaintext.h"
 #include "aim/workload/tabulate.h"
-#include "base/file.h"
-#include "base/memory.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define ROWS 4000
 

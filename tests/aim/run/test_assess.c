@@ -5,11 +5,6 @@
 #include "aim/run/loop.h"
 #include "aim/run/plaintext.h"
 #include "aim/workload/tabulate.h"
-#include "base/memory.h"
-
-#include <math.h>
-#include <string.h>
-#include <unistd.h>
 
 #define ROWS 4000
 #define CODES 5

@@ -7,18 +7,11 @@
 #include "aim/run/plaintext.h"
 #include "aim/table/csv.h"
 #include "aim/table/series.h"
-#include "base/file.h"
-#include "base/memory.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "harness/process.h"
 #include "parties/command/command.h"
 #include "tests/support/result.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define ROWS 3000
 

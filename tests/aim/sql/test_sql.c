@@ -8,7 +8,6 @@
 
 #include "aim/sql/connection.h"
 #include "aim/sql/database.h"
-#include "base/file.h"
 #include "base/secret.h"
 #include "base/text.h"
 #include "harness/postgres.h"
@@ -18,10 +17,7 @@
 
 #include <fcntl.h>
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define ROWS 400
 

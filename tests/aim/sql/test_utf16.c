@@ -3,8 +3,6 @@
 
 #include "aim/sql/utf16.h"
 
-#include <string.h>
-
 TEST(every_character_comes_back)
 {
     static const char texts[] = "a\xc3\xa4\xdf\xbf\xe0\xa0\x80\xe2\x82\xac\xef\xbf\xbf"

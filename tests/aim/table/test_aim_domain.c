@@ -2,12 +2,8 @@
 #include "harness/cmocka.h"
 #include "tests/support/domain.h"
 
-#include "aim/table/domain.h"
 #include "aim/table/number.h"
 #include "aim/workload/workload.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 TEST(numbers_parse_strictly)
 {

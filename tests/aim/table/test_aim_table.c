@@ -5,11 +5,6 @@
 #include "aim/workload/tabulate.h"
 #include "base/random.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 struct table_place {
     char folder[32];
     char path[64];

@@ -4,17 +4,10 @@
 
 #include "aim/answer/answer.h"
 #include "aim/answer/rows_answer.h"
-#include "aim/model/model_densities.h"
 #include "aim/model/model_file.h"
 #include "aim/table/csv.h"
-#include "base/memory.h"
 #include "base/random.h"
 #include "base/text.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define FIRST (-719162)
 #define DAYS 3652059 /* in the years 1 to 9999 */

@@ -6,11 +6,6 @@
 #include "aim/table/domain_private.h"
 #include "aim/workload/merge.h"
 #include "base/date.h"
-#include "base/memory.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 static uint32_t day_code(const struct domain_attribute *a, const char *text)
 {

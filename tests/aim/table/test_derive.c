@@ -7,15 +7,8 @@
 
 #include "aim/table/csv.h"
 #include "aim/table/derive.h"
-#include "base/memory.h"
 #include "base/random.h"
 #include "base/text.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define ROWS 1000000
 

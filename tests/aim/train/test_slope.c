@@ -5,11 +5,7 @@
 #include "harness/cmocka.h"
 #include "tests/support/train.h"
 
-#include "base/memory.h"
 #include "base/random.h"
-
-#include <math.h>
-#include <string.h>
 
 static void sum(struct train_scene *s, int64_t *sums)
 {

@@ -12,14 +12,8 @@
 #include "aim/train/classifier.h"
 #include "aim/train/distill.h"
 #include "aim/train/shrink.h"
-#include "base/file.h"
-#include "base/memory.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* --- a run ------------------------------------------------------------------------------------ */
 

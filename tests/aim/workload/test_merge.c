@@ -2,11 +2,7 @@
 #include "harness/cmocka.h"
 
 #include "aim/workload/merge.h"
-#include "base/memory.h"
 #include "base/random.h"
-
-#include <math.h>
-#include <string.h>
 
 #define CODES 64
 #define LABELS 6

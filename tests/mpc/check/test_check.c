@@ -10,9 +10,6 @@
 #include "mpc/move/open.h"
 #include "tests/support/check.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define WIDTH 5
 
 /* --- the same is opened ----------------------------------------------------------------------- */

@@ -14,8 +14,6 @@
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
 
-#include <string.h>
-
 #define LIMIT ((size_t)8 << 20) /* a sixteenth of the real size, as are batches here */
 
 #define SMALL ((size_t)1 << 20) /* where cells are cut */

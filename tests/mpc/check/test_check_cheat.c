@@ -16,8 +16,6 @@
 #include "protocols/coin.h"
 #include "tests/support/check.h"
 
-#include <string.h>
-
 #define WIDTH 5
 #define N_MAX 700
 

@@ -8,8 +8,6 @@
 #include "mpc/circuits/bits.h"
 #include "tests/support/check.h"
 
-#include <string.h>
-
 static const struct check_limits limits;
 
 /* --- errors that are corrected ---------------------------------------------------------------- */

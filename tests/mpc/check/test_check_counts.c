@@ -70,7 +70,7 @@ static enum err run_bits(struct party *p, struct check_counts_inputs *in)
     return ERR_OK;
 }
 
-static enum err run_truncate(struct party *p, struct check_counts_inputs *in)
+static enum err run_truncated(struct party *p, struct check_counts_inputs *in)
 {
     TRY(truncate_signed_ring64(p, in->out, in->v, 7));
     return truncate_signed_ring64(p, in->out, in->out, 40);
@@ -143,7 +143,7 @@ static enum err with_inputs(struct party *p, struct check_play *play, size_t out
         return with_inputs(p, play, outputs, run_##name);                                          \
     }
 JOB(bits, play->n)
-JOB(truncate, play->n)
+JOB(truncated, play->n)
 JOB(widen, play->n)
 JOB(back, play->n)
 JOB(choose, 5)
@@ -319,7 +319,7 @@ static const struct {
     bool same;       /* the same is opened, whatever masks were drawn */
     bool may_go_on;  /* a loser of a selection is another random number */
 } jobs[] = {{"bits as numbers", bits, 70, 6, 3, true, false},
-            {"truncation", truncate, 70, 8, 3, false, true},
+            {"truncation", truncated, 70, 8, 3, false, true},
             {"widening", widen, 70, 9, 3, false, true},
             {"numbers, bits and back", back, 3, 7, 7, true, false},
             {"choice", choose, 200, 6, 3, true, false},

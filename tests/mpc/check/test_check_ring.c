@@ -9,8 +9,6 @@
 #include "mpc/move/open.h"
 #include "tests/support/check.h"
 
-#include <string.h>
-
 #define N_MAX 3000
 
 static const struct check_limits limits;

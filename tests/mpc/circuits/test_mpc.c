@@ -1,14 +1,9 @@
 /* mpc/: rings, openings, bits and comparisons against plain arithmetic, with bytes and rounds. */
-#include "harness/cmocka.h"
-#include "harness/three.h"
 #include "tests/support/call.h"
 
-#include "base/memory.h"
 #include "mpc/circuits/compare.h"
 #include "mpc/circuits/ring.h"
 #include "mpc/move/open.h"
-
-#include <string.h>
 
 /* --- ring ------------------------------------------------------------------------------------- */
 

@@ -5,13 +5,10 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "harness/three.h"
 #include "mpc/circuits/below.h"
 #include "protocols/discrete.h"
 #include "protocols/exponential.h"
-
-#include <string.h>
 
 #define LANES 200
 #define CONSTANTS_MAX 80

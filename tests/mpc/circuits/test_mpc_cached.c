@@ -1,7 +1,6 @@
 /* mpc/circuits/cached.h: distances to public numbers, against plain ones, with exact costs. */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "harness/three.h"
 #include "mpc/circuits/cached.h"
 

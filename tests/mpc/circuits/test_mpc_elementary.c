@@ -2,8 +2,6 @@
  * mpc/: points of the circle, leading ones, roots and elementary functions. Constants are computed
  * anew at 320 bits, and errors are measured against them: a long double is too short to tell 2^-60.
  */
-#include "harness/cmocka.h"
-#include "harness/three.h"
 #include "tests/support/call.h"
 
 #include "mpc/circuits/convert.h"
@@ -12,7 +10,6 @@
 #include "mpc/circuits/point.h"
 
 #include <gmp.h>
-#include <math.h>
 
 /* --- at 320 bits ------------------------------------------------------------------------------ */
 

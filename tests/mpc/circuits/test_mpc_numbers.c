@@ -1,6 +1,4 @@
 /* mpc/: conversions, truncation and argmax against plain arithmetic. */
-#include "harness/cmocka.h"
-#include "harness/three.h"
 #include "tests/support/call.h"
 
 #include "mpc/circuits/argmax.h"
@@ -8,9 +6,6 @@
 #include "mpc/circuits/truncate.h"
 #include "mpc/move/move.h"
 #include "tests/support/hooks.h"
-
-#include <math.h>
-#include <string.h>
 
 /* --- conversions ------------------------------------------------------------------------------ */
 

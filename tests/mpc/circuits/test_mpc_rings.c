@@ -4,15 +4,12 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "harness/three.h"
 #include "mpc/circuits/argmax.h"
 #include "mpc/circuits/convert.h"
 #include "mpc/circuits/ring.h"
 #include "mpc/circuits/truncate.h"
 #include "mpc/kernel/words.h"
-
-#include <string.h>
 
 /* Inputs in the clear; each server's components of the results, as words of 64 bits. */
 struct rings_call {

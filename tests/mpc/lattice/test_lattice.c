@@ -4,14 +4,10 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
-#include "harness/three.h"
 #include "mpc/lattice/lattice_private.h"
 #include "tests/support/marks.h"
 
 #include <gmp.h>
-#include <stdlib.h>
-#include <string.h>
 
 static struct lattice_ring *ring;
 

@@ -1,7 +1,6 @@
 /* mpc/move/crew.h: many lanes compute what one does, at any speed; one that fails ends all. */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "base/thread.h"
 #include "harness/patience.h"
 #include "harness/session.h"
@@ -12,8 +11,6 @@
 #include "tests/support/withhold.h"
 
 #include <malloc.h>
-#include <string.h>
-#include <unistd.h>
 
 #define N 6000
 #define TILE 1024

@@ -5,13 +5,10 @@
 #include "harness/cmocka.h"
 
 #include "base/array.h"
-#include "base/memory.h"
 #include "base/random.h"
 #include "mpc/pair/distance.h"
 #include "mpc/pair/program.h"
 #include "tests/support/pair_ends.h"
-
-#include <string.h>
 
 #define UNIT ((uint64_t)1 << 10)
 

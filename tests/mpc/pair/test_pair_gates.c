@@ -5,19 +5,15 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/bytes.h"
 #include "base/hash.h"
 #include "base/random.h"
-#include "base/secret.h"
 #include "mpc/pair/distance.h"
 #include "mpc/pair/labels.h"
 #include "mpc/pair/pick.h"
-#include "mpc/party/scratch.h"
 #include "tests/support/marks.h"
 #include "tests/support/pair_ends.h"
 
 #include <openssl/evp.h>
-#include <string.h>
 
 /* --- base transfers --------------------------------------------------------------------------- */
 

@@ -4,16 +4,12 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "mpc/pair/joint_noise.h"
 #include "mpc/pair/own_noise.h"
 #include "tests/support/pair_ends.h"
 #include "tests/support/statistics.h"
 
 #include <gmp.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define PRECISION 320
 #define H ((int64_t)1 << 17)

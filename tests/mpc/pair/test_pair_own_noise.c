@@ -5,12 +5,8 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "mpc/pair/own_noise.h"
 #include "tests/support/statistics.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 #define SAMPLES ((size_t)1 << 18)
 

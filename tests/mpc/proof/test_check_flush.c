@@ -7,10 +7,6 @@
 #include "mpc/circuits/bits.h"
 #include "tests/support/check.h"
 
-#include "base/memory.h"
-
-#include <string.h>
-
 /* Relations in the clear: lists of one, two and three products, as a log has them. */
 #define LISTS 3
 #define WORDS 700 /* of each list: two groups */

@@ -4,12 +4,9 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "mpc/check/check_matrix.h"
 #include "mpc/check/check_private.h"
 #include "tests/support/check.h"
-
-#include <string.h>
 
 #define SIDES 5
 #define PLANS 5

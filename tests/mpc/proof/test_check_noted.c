@@ -4,8 +4,6 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
-#include "harness/three.h"
 #include "mpc/check/check_private.h"
 #include "mpc/circuits/cached.h"
 #include "mpc/circuits/compare.h"
@@ -14,8 +12,6 @@
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
 #include "tests/support/check.h"
-
-#include <string.h>
 
 #define N 200
 #define RELATIONS 300000

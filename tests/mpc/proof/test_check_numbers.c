@@ -4,12 +4,8 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
-#include "harness/three.h"
 #include "mpc/check/check_private.h"
 #include "tests/support/check.h"
-
-#include <string.h>
 
 static const unsigned sizes[] = {[RING_16] = 2, [RING_32] = 4, [RING_64] = 8, [RING_128] = 16};
 

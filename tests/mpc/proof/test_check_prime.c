@@ -9,7 +9,6 @@
 #include "tests/support/check.h"
 
 #include <openssl/bn.h>
-#include <string.h>
 
 #define RINGS 5
 #define WORDS 75 /* most words of a vector: with two products, two blocks of elements and more */

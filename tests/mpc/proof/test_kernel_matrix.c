@@ -1,12 +1,9 @@
 /* mpc/kernel/kernel.h: the check of matrices, under every table, against its definition. */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "base/processor.h"
 #include "harness/three.h"
 #include "mpc/kernel/kernel.h"
-
-#include <string.h>
 
 #define LENGTH ((size_t)1984)
 #define ROWS 131

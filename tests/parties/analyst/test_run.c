@@ -6,9 +6,7 @@
 
 #include "aim/budget/forms.h"
 #include "base/digest.h"
-#include "base/file.h"
 #include "base/hash.h"
-#include "base/memory.h"
 #include "harness/process.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
@@ -17,9 +15,7 @@
 #include "tests/support/gates.h"
 
 #include <pthread.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define STEPS 8
 #define RHO 0.5

@@ -4,21 +4,15 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/bytes.h"
-#include "base/file.h"
 #include "harness/study.h"
 #include "parties/audit/audit.h"
 #include "parties/audit/audit_compare.h"
 #include "parties/exchange/price.h"
 
-#include <math.h>
 #include <signal.h>
 #include <sodium.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 struct audit_log_bench {
     struct support_study s;

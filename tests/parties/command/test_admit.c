@@ -2,11 +2,9 @@
  * Owners that the study does not list: tokens (parties/study/token.h), and the issuer's register of
  * them (trefoil admit).
  */
-#include "harness/cmocka.h"
 #include "tests/support/command.h"
 #include "tests/support/parse.h"
 
-#include "base/file.h"
 #include "harness/patience.h"
 #include "harness/study.h"
 #include "parties/study/study_uploads.h"
@@ -15,7 +13,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define TOKEN_LINE 150 /* with the line's end, in a register */
 #define OPEN "rounds: 4\nmin_owners: 1\nopen_owners: {issuer: @7, max: 5, max_rows: 2}"

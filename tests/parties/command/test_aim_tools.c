@@ -11,16 +11,12 @@
 #include "aim/model/model_private.h"
 #include "aim/model/sample.h"
 #include "aim/table/csv.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "harness/model.h"
 #include "harness/study.h"
 #include "parties/command/command.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct tools_stage {
     struct support_study s;

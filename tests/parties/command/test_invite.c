@@ -2,17 +2,14 @@
  * Invitations (parties/study/invite.h): what a link makes of a key, and what it does not; and how
  * an issuer makes them (trefoil admit --invite).
  */
-#include "harness/cmocka.h"
 #include "tests/support/command.h"
 #include "tests/support/parse.h"
 
 #include "base/date.h"
-#include "base/file.h"
 #include "harness/study.h"
 #include "parties/study/token.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define OPEN "rounds: 4\nmin_owners: 1\nopen_owners: {issuer: @7, max: 5, max_rows: 2}"
 #define LATER "2999-12-31"

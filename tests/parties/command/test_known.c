@@ -8,13 +8,9 @@
 #include "aim/model/model_file.h"
 #include "aim/model/model_private.h"
 #include "aim/workload/tabulate.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "parties/command/command.h"
 #include "tests/support/result.h"
-
-#include <math.h>
-#include <string.h>
 
 #define CELLS 120
 

@@ -3,22 +3,16 @@
 #include "harness/patience.h"
 #include "tests/support/command.h"
 
-#include "base/bytes.h"
-#include "base/file.h"
 #include "base/secret.h"
 #include "parties/command/command.h"
 #include "parties/command/help.h"
 #include "parties/command/process.h"
 #include "parties/study/identity.h"
-#include "parties/study/study_text.h"
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 struct command_fixture {
     char folder[64];

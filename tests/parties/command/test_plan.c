@@ -5,12 +5,7 @@
 #include "harness/cmocka.h"
 #include "tests/support/command.h"
 
-#include "base/error.h"
 #include "parties/command/command.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 struct plan_fixture {
     char folder[40], study[80], rows[80], out[80], err[80];

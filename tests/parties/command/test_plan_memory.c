@@ -4,8 +4,6 @@
  */
 #include "tests/support/scene.h"
 
-#include <stdlib.h>
-
 struct size {
     const char *name, *domain, *workload; /* the domain by its name */
     unsigned rounds;

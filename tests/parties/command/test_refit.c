@@ -4,7 +4,6 @@
 #include "aim/model/model_file.h"
 #include "aim/run/loop.h"
 #include "aim/run/plaintext.h"
-#include "base/file.h"
 #include "harness/process.h"
 #include "parties/analyst/release.h"
 #include "parties/command/command.h"
@@ -12,7 +11,6 @@
 #include "tests/support/result.h"
 
 #include <jansson.h>
-#include <string.h>
 
 struct refit_stage {
     struct support_study s;

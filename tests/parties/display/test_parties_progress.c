@@ -6,10 +6,7 @@
 #include "parties/display/progress.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 struct screen {
     char *text;

@@ -9,8 +9,6 @@
 #include "aim/model/model_file.h"
 #include "aim/run/output.h"
 #include "aim/workload/tabulate.h"
-#include "base/file.h"
-#include "base/memory.h"
 #include "harness/process.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
@@ -19,9 +17,6 @@
 #include "parties/exchange/price.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* --- a checker of markup ---------------------------------------------------------------------- */
 

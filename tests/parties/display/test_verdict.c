@@ -5,11 +5,8 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "base/random.h"
 #include "harness/process.h"
-#include "harness/study.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/analyst/run_stats.h"
@@ -18,7 +15,6 @@
 #include "parties/study/method.h"
 
 #include <jansson.h>
-#include <string.h>
 
 struct verdict_stage {
     struct support_study s;

@@ -11,8 +11,6 @@
 #include "tests/support/gates.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 
 struct client_house {
     struct support_study s;

@@ -5,16 +5,12 @@
 #include "harness/cmocka.h"
 
 #include "aim/budget/forms.h"
-#include "base/memory.h"
 #include "harness/study.h"
 #include "parties/exchange/failures.h"
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/request.h"
 #include "parties/exchange/statement.h"
 #include "parties/exchange/upload_entry.h"
-
-#include <stdio.h>
-#include <string.h>
 
 struct exchange_desk {
     struct support_study s;

@@ -4,7 +4,6 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/file.h"
 #include "base/text.h"
 #include "harness/study.h"
 #include "parties/display/progress.h"
@@ -13,10 +12,6 @@
 #include "tests/support/command.h"
 
 #include <fcntl.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static const char domain[] =
     "domain:\n"

@@ -5,7 +5,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/table/join.h"
-#include "base/file.h"
 #include "harness/study.h"
 #include "harness/three.h"
 #include "parties/owner/source.h"
@@ -13,9 +12,6 @@
 #include "parties/study/study_text.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support/domain.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* Owners with different bounds: a clinic, a laboratory whose columns may be missing, a registry. */
 #define CLINIC "    max_rows: 90\n    pad_to: 100\n    batch: x\n    columns: [age, sex]\n"

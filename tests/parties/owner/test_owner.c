@@ -6,7 +6,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/budget/budget.h"
-#include "base/file.h"
 #include "base/secret.h"
 #include "harness/process.h"
 #include "parties/owner/book.h"
@@ -18,11 +17,8 @@
 #include "tests/support/command.h"
 #include "tests/support/gates.h"
 
-#include <math.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define VECTOR (2 * MESSAGE_PART_MAX + 1000) /* goes in three parts */
 

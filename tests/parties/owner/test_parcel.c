@@ -3,10 +3,8 @@
  * what a carrier does whose answers are cut.
  */
 #include "harness/cmocka.h"
-
-#include "base/file.h"
-#include "base/secret.h"
 #include "harness/process.h"
+
 #include "parties/owner/courier.h"
 #include "parties/owner/parcel.h"
 #include "parties/owner/serial.h"
@@ -15,9 +13,7 @@
 #include "parties/study/roster.h"
 #include "tests/support/gates.h"
 
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 struct parcel_scene {
     struct support_study s;

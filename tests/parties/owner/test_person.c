@@ -5,7 +5,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/table/csv.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "harness/study.h"
 #include "parties/owner/source.h"
@@ -15,9 +14,6 @@
 #include "tests/support/domain.h"
 
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* --- texts ------------------------------------------------------------------------------------ */
 

@@ -8,10 +8,7 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "harness/session.h"
-#include "harness/study.h"
 #include "harness/three.h"
 #include "mpc/circuits/bits.h"
 #include "mpc/move/open.h"
@@ -24,10 +21,6 @@
 #include "parties/store/store_private.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support/store.h"
-
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 /* How a server deviates. */
 enum play_cheat {

@@ -5,7 +5,6 @@
 #include "harness/patience.h"
 #include "tests/support/stores.h"
 
-#include "base/memory.h"
 #include "netio/gate.h"
 #include "parties/exchange/message.h"
 #include "parties/exchange/price.h"

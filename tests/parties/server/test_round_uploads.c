@@ -4,16 +4,12 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "harness/three.h"
 #include "parties/server/branches.h"
 #include "parties/server/round.h"
 #include "parties/server/round_uploads.h"
 
 #include <openssl/sha.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define CASES                                                                                      \
     216 /* for an upload: what each of three servers has of it, and whether it was counted */

@@ -1,8 +1,6 @@
 /* parties/server/start: what a run may pay for first, given what was paid before and by whom. */
-#include "harness/cmocka.h"
 #include "tests/support/stores.h"
 
-#include "base/memory.h"
 #include "parties/exchange/price.h"
 #include "parties/server/start.h"
 

@@ -10,9 +10,7 @@
 #include "parties/server/http.h"
 #include "tests/support/socket.h"
 
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 struct status_room {
     struct study study;

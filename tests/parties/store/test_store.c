@@ -1,15 +1,10 @@
 /* parties/store: uploads and the folder that they are in. */
-#include "harness/cmocka.h"
-#include "harness/study.h"
 #include "tests/support/stores.h"
 
-#include "base/memory.h"
 #include "parties/settings/three/split.h"
-#include "parties/store/store_private.h"
 #include "parties/study/study_uploads.h"
 
 #include <sqlite3.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* Server 1's message to server 2. */

@@ -5,12 +5,10 @@
  */
 #include "tests/support/stores.h"
 
-#include "base/file.h"
 #include "parties/settings/three/split.h"
 #include "parties/store/store_backup.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 static char words[4096];
 

@@ -1,19 +1,13 @@
 /* parties/store: the ledger, rounds and their noise, and how three servers agree on them. */
 #include "base/hash.h"
-#include "harness/cmocka.h"
-#include "harness/study.h"
-#include "harness/three.h"
 #include "tests/support/stores.h"
 
-#include "base/file.h"
 #include "parties/server/round.h"
 #include "parties/server/round_ledger.h"
 #include "parties/server/round_uploads.h"
-#include "parties/store/store_private.h"
 
 #include <sodium.h>
 #include <sqlite3.h>
-#include <string.h>
 
 /* --- the ledger ------------------------------------------------------------------------------- */
 

@@ -1,16 +1,11 @@
 /* parties/keys: identities as text and as files, and everything that may be wrong with either. */
 #include "harness/cmocka.h"
 
-#include "base/bytes.h"
-#include "base/file.h"
 #include "base/secret.h"
 #include "parties/study/identity.h"
 
 #include <sodium.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 struct keys_fixture {
     char folder[64], path[96];

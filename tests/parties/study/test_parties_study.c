@@ -1,22 +1,16 @@
 /* parties/study: what a study file means. */
-#include "harness/cmocka.h"
 #include "tests/support/parse.h"
 
 #include "aim/budget/schedule.h"
 #include "aim/budget/score.h"
-#include "base/bytes.h"
 #include "parties/analyst/release.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"
-#include "parties/study/identity.h"
 #include "parties/study/roster.h"
 #include "parties/study/rounds.h"
 #include "parties/study/study_ports.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/tape.h"
-
-#include <math.h>
-#include <string.h>
 
 /* --- meaning ---------------------------------------------------------------------------------- */
 

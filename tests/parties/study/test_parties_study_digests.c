@@ -1,13 +1,7 @@
 /* parties/study: what the digests of a study depend on, and what they do not. */
-#include "harness/cmocka.h"
 #include "tests/support/parse.h"
 
-#include "base/bytes.h"
-#include "parties/study/identity.h"
-#include "parties/study/study.h"
-
 #include <sodium.h>
-#include <string.h>
 
 static bool same_terms(const struct study *a, const struct study *b)
 {

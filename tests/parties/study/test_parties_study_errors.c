@@ -1,15 +1,9 @@
 /* parties/study: every error of a study file with its place, and what to do. */
-#include "harness/cmocka.h"
 #include "tests/support/parse.h"
 
-#include "base/bytes.h"
 #include "base/nearest.h"
 #include "parties/study/study_uploads.h"
 #include "parties/study/yaml.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* --- errors ----------------------------------------------------------------------------------- */
 

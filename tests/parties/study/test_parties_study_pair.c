@@ -1,12 +1,8 @@
 /* parties/study: a study with a provider and a keeper: its terms, and what does not go with it. */
-#include "harness/cmocka.h"
 #include "tests/support/parse.h"
 
-#include "base/bytes.h"
 #include "parties/study/study_text.h"
 #include "parties/study/study_uploads.h"
-
-#include <string.h>
 
 static const char three[] = "servers:\n"
                             "  - {name: s0, endpoint: tcp://here:7100, key: @0}\n"

@@ -1,17 +1,9 @@
 /* parties/study: a study in words; and the demo's data. */
-#include "harness/cmocka.h"
 #include "tests/support/parse.h"
 
 #include "aim/table/csv.h"
-#include "base/bytes.h"
-#include "base/file.h"
 #include "parties/command/demo_data.h"
-#include "parties/study/identity.h"
 #include "parties/study/study_text.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* --- words ------------------------------------------------------------------------------------ */
 

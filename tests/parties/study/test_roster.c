@@ -6,14 +6,11 @@
 #include "harness/cmocka.h"
 
 #include "base/date.h"
-#include "base/file.h"
 #include "harness/process.h"
 #include "parties/exchange/dials.h"
 #include "parties/study/roster.h"
 
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 struct roster_scene {
     struct support_study s;

@@ -5,15 +5,8 @@
 #include "harness/cmocka.h"
 
 #include "aim/table/derive.h"
-#include "base/bytes.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "parties/study/study.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static const char places[] =
     "city,region,\"long name\"\nbonn,west,Bonn\nkiel,north,\"Kiel, Ost\"\n";

@@ -9,15 +9,10 @@
 #include "aim/model/series_draw.h"
 #include "aim/table/series.h"
 #include "aim/workload/tabulate.h"
-#include "base/bytes.h"
-#include "base/memory.h"
 #include "base/random.h"
 #include "parties/owner/pack.h"
 #include "parties/study/study.h"
 #include "parties/study/study_uploads.h"
-
-#include <math.h>
-#include <string.h>
 
 static const char good[] =
     "study: events\n"

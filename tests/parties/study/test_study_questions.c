@@ -5,14 +5,8 @@
 #include "harness/cmocka.h"
 
 #include "aim/answer/answer.h"
-#include "aim/model/model_densities.h"
-#include "base/file.h"
-#include "base/memory.h"
 #include "harness/study.h"
 #include "parties/study/expect.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* age: 9 numbers; sex: 2; ward: 4 and missing; bmi: 4 bins; died: 2 (harness/study.c). */
 static enum err load(struct support_study *s, const char *workload, const char *questions,

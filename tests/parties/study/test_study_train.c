@@ -6,7 +6,6 @@
 #include "tests/support/command.h"
 
 #include "aim/run/train_run.h"
-#include "base/file.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "harness/study.h"
@@ -14,9 +13,6 @@
 #include "parties/study/method.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char base_text[] =
     "study: loans\n"

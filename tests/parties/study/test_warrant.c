@@ -5,14 +5,9 @@
 #include "harness/cmocka.h"
 
 #include "base/date.h"
-#include "base/file.h"
 #include "harness/study.h"
 #include "parties/study/roster.h"
 #include "parties/study/warrant.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #define APPROVERS 3
 

@@ -13,7 +13,6 @@
 #include "aim/budget/schedule.h"
 #include "aim/run/copula_run.h"
 #include "aim/workload/tabulate.h"
-#include "base/memory.h"
 #include "harness/study.h"
 #include "harness/three.h"
 #include "mpc/circuits/ring.h"
@@ -21,10 +20,6 @@
 #include "parties/owner/pack.h"
 #include "parties/settings/three/engine.h"
 #include "parties/settings/three/split.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define CANDIDATES 3
 #define CELLS 4    /* of the largest marginal */

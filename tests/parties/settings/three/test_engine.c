@@ -8,20 +8,10 @@
  * valgrind they show that no branch and no index of the engine depends on a secret, whatever the
  * kind of data, of noise and of score.
  */
-#include "harness/cmocka.h"
-#include "harness/study.h"
-#include "harness/three.h"
-#include "tests/support/marks.h"
 #include "tests/support/whole.h"
 
 #include "aim/model/sample.h"
-#include "aim/run/loop.h"
-#include "aim/run/plaintext.h"
 #include "aim/workload/tabulate.h"
-#include "base/memory.h"
-#include "parties/analyst/release.h"
-#include "parties/setting/upload.h"
-#include "parties/settings/three/engine.h"
 
 /* --- the plaintext twin ----------------------------------------------------------------------- */
 

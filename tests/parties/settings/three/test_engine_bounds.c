@@ -2,21 +2,11 @@
  * The bounds of engines and uploads: owners that send what they should not, requests outside the
  * study, a round again.
  */
-#include "harness/cmocka.h"
-#include "harness/study.h"
-#include "harness/three.h"
-#include "tests/support/marks.h"
 #include "tests/support/whole.h"
 
-#include "aim/run/loop.h"
 #include "aim/workload/tabulate.h"
-#include "base/memory.h"
-#include "parties/setting/upload.h"
-#include "parties/settings/three/engine.h"
 #include "parties/settings/three/split.h"
 #include "parties/study/study_uploads.h"
-
-#include <string.h>
 
 /* --- owners that send what they should not ---------------------------------------------------- */
 

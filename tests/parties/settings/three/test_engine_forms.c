@@ -7,10 +7,7 @@
 #include "aim/budget/forms.h"
 #include "aim/copula/copula.h"
 #include "aim/run/copula_run.h"
-#include "aim/workload/tabulate.h"
 #include "protocols/measure.h"
-
-#include <math.h>
 
 struct copulas {
     struct whole w;

@@ -4,14 +4,9 @@
  * however merges change from one request to the next. How large merged cells can be, by a plain
  * loop.
  */
-#include "harness/cmocka.h"
-#include "tests/support/marks.h"
 #include "tests/support/whole.h"
 
 #include "aim/budget/score.h"
-#include "aim/run/plaintext.h"
-
-#include <string.h>
 
 #define VALUES_MAX 20000
 

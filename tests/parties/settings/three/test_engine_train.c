@@ -5,7 +5,6 @@
 #include "tests/support/whole.h"
 
 #include "aim/run/train_run.h"
-#include "parties/study/study_uploads.h"
 
 #define STEPS 10
 

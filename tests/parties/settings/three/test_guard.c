@@ -10,10 +10,6 @@
 #include "tests/support/check.h"
 #include "tests/support/socket.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 struct guard_watch {
     struct stores_bench b;
     struct audit *audit[STUDY_SERVERS_MOST];

@@ -13,10 +13,8 @@
 #include "aim/run/loop.h"
 #include "aim/run/plaintext.h"
 #include "aim/workload/tabulate.h"
-#include "base/memory.h"
 #include "mpc/pair/pick.h"
 #include "mpc/pair/program.h"
-#include "mpc/party/party.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/exchange/message.h"
@@ -28,8 +26,6 @@
 #include "parties/study/study_uploads.h"
 #include "tests/support/marks.h"
 #include "tests/support/statistics.h"
-
-#include <string.h>
 
 #define OWNERS 3
 #define NOISE_MOST 200000
