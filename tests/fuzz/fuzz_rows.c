@@ -65,7 +65,7 @@ static void look_at(const struct bytes *b)
     const size_t size = lattice_upload_size(rows.plan);
     const bool same = memcmp(b->data, rows.upload.data, b->size) == 0;
     struct bytes back CLEAN(bytes_clear) = {0};
-    struct upload u;
+    struct upload u CLEAN(upload_clear) = {0};
     uint64_t cell[6] = {0};
     if (upload_read(&u, &two_split, 0, UPLOAD_ENCRYPTED, size, b->data, b->size) != ERR_OK) {
         never(same);
@@ -77,7 +77,6 @@ static void look_at(const struct bytes *b)
         never(same && (cell[5] != 1 || cell[0] != 1 || cell[4] != 1));
     else
         never(same);
-    upload_clear(&u);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -137,7 +137,7 @@ static void fix_uploads(struct whole *w)
 static enum err ask(struct three *g, struct ask *r, size_t *selected, int64_t *values)
 {
     uint8_t seed[ARGMAX_SEED_SIZE] = {3};
-    struct engine_step step;
+    struct engine_step step CLEAN(three_step_clear) = {0};
     struct tape range CLEAN(tape_free) = {0};
     size_t measured;
     enum err e;
@@ -151,7 +151,6 @@ static enum err ask(struct three *g, struct ask *r, size_t *selected, int64_t *v
         e = three_measure(g, &step, &range, *selected, values, &measured);
     if (e == ERR_OK)
         e = range_return(&g->tape, &range);
-    three_step_clear(&step);
     return e;
 }
 

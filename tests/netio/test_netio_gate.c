@@ -313,7 +313,7 @@ TEST(strangers_get_nothing)
 {
     struct gate_house h CLEAN(pull_down);
     struct netio_key_pair stranger = new_key_pair(), other_server = new_key_pair();
-    struct dial *d;
+    struct dial *d CLEAN(dial_free) = NULL;
     build(&h);
     d = knock(&h, &stranger, h.server.public);
     assert_int_equal(dial_send(d, false, "let me in", 9, support_moment(200)), ERR_TIMEOUT);
@@ -340,7 +340,6 @@ TEST(strangers_get_nothing)
     OK(netio_allow(h.inside, "cellar", stranger.public, 7));
     d = knock(&h, &stranger, h.server.public);
     assert_int_equal(dial_send(d, false, "and now?", 8, support_moment(200)), ERR_TIMEOUT);
-    dial_free(&d);
 }
 
 TEST(nobody_there_is_a_timeout)
@@ -368,7 +367,7 @@ TEST(an_impatient_dial_hears_why)
     struct dial_options o;
     enum err e = ERR_OK;
     double end = support_deadline(20);
-    struct dial *d;
+    struct dial *d CLEAN(dial_free) = NULL;
     build(&h);
     o = dial_as(&h, &stranger);
     o.impatient = true;
@@ -393,7 +392,6 @@ TEST(an_impatient_dial_hears_why)
     OK(dial_watch(d));
     assert_int_equal(dial_send(d, false, "hello", 5, support_end_ms(10)), ERR_TIMEOUT);
     support_says(h.outside_sink, "tcp://no-such-host.invalid:7100: nobody");
-    dial_free(&d);
 }
 
 /* --- front and worker ------------------------------------------------------------------------- */
@@ -845,8 +843,9 @@ TEST(a_crowd_of_ipv6_is_in_its_own_way)
 /* Descriptors are reused: what is said about a client that left is not said about the next one. */
 TEST(only_the_connection_that_was_named_is_cut)
 {
-    struct gate_house h;
-    struct dial *first, *second;
+    struct gate_house h CLEAN(pull_down);
+    struct dial *first;
+    struct dial *second CLEAN(dial_free) = NULL;
     struct gate_client gone, stays;
     build(&h);
     first = knock(&h, &h.client[1], h.server.public);
@@ -867,14 +866,12 @@ TEST(only_the_connection_that_was_named_is_cut)
     }
     gate_cut(h.gate, &h.from);
     assert_int_equal(dial_receive(second, &h.b, support_end_ms(10)), ERR_PEER);
-    dial_free(&second);
-    pull_down(&h);
 }
 
 /* Nor is it said about one that was not heard yet. */
 TEST(a_newcomer_is_not_cut_for_another)
 {
-    struct gate_house h;
+    struct gate_house h CLEAN(pull_down);
     const double end = support_deadline(20);
     bool reused;
     build(&h);
@@ -896,7 +893,6 @@ TEST(a_newcomer_is_not_cut_for_another)
         dial_free(&second);
     } while (!reused && support_again(end));
     assert_true(reused);
-    pull_down(&h);
 }
 
 /* A client can name a route like those that the gate makes. That costs others nothing. */
@@ -1059,7 +1055,7 @@ TEST(nobody_fills_memory)
 TEST(a_key_that_dials_without_end_waits)
 {
     struct gate_house h CLEAN(pull_down);
-    struct dial *d;
+    struct dial *d CLEAN(dial_free) = NULL;
     unsigned served = 0;
     build(&h);
     for (; served < 400; served++) {
@@ -1076,7 +1072,6 @@ TEST(a_key_that_dials_without_end_waits)
     assert_in_range(served, 100, 300);
     d = knock(&h, &h.client[1], h.server.public);
     ask_and_answer(&h, d, 101);
-    dial_free(&d);
 }
 
 /* --- admission -------------------------------------------------------------------------------- */
@@ -1279,7 +1274,7 @@ static void *talk(void *argument)
  */
 TEST(a_gate_that_is_closed_under_us_says_so)
 {
-    struct gate_house h;
+    struct gate_house h CLEAN(pull_down);
     struct talker t = {0};
     struct gate_options o;
     struct dial_options dials;
@@ -1336,7 +1331,6 @@ TEST(a_gate_that_is_closed_under_us_says_so)
     pthread_join(front, &heard);
     assert_int_equal(((enum err *)heard)[0], ERR_MISUSE);
     assert_int_equal(((enum err *)heard)[1], ERR_MISUSE);
-    pull_down(&h);
 }
 
 static unsigned count_descriptors(void)

@@ -822,14 +822,13 @@ TEST(a_flood_of_strangers_ends_with_our_patience)
         for (int64_t ms = 60; strangers == 0; ms *= 4) { /* more, until it has looked at them */
             struct net_relay flood = {.damage = NONE};
             struct transport *t[3] CLEAN(links_free) = {0}, outer = {.ops = &ops, .self = &flood};
-            struct net *net;
+            struct net *net CLEAN(net_free) = NULL;
             assert_true(ms < support_patience_ms(60));
             OK(transport_memory_new(t, 4));
             flood.inner = t[1];
             net = net_of(&outer, session, ms, &log);
             assert_int_equal(net_exchange(net, &rounds[i]), ERR_TIMEOUT);
             strangers = net->strangers;
-            net_free(&net);
         }
     }
     EACH(support_says, sink, "server 0 was silent", "server 2 was silent");
@@ -1061,7 +1060,7 @@ TEST(links_that_are_closed_under_us_say_so)
     struct net_relay watch = {.damage = NONE};
     struct transport watched = {.ops = &relay_ops, .self = &watch};
     struct lonely l CLEAN(be_gone);
-    struct net *net;
+    struct net *net CLEAN(net_free) = NULL;
     be_lonely(&l);
     OK(session_for_test(&session, 0, 11));
     watch.inner = l.t;
@@ -1077,5 +1076,4 @@ TEST(links_that_are_closed_under_us_say_so)
     net = net_of(l.t, session, support_patience_ms(60), &l.log);
     assert_int_equal(net_exchange(net, &give), ERR_MISUSE);
     support_says(l.sink, "the link to server 1 failed in exchange 0 (other)");
-    net_free(&net);
 }

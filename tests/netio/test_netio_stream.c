@@ -635,7 +635,7 @@ TEST(a_long_stream_takes_little_memory)
 
 TEST(pools_circulate_and_are_bounded)
 {
-    struct pool *pool = pool_new(2);
+    struct pool *pool CLEAN(pool_close) = pool_new(2);
     void *a = pool_get(pool, 100), *b = pool_get(pool, 50), *c = pool_get(pool, 70), *d;
     assert_non_null(a);
     assert_true((uintptr_t)a % 64 == 0 && b != NULL && c != NULL);
@@ -657,7 +657,6 @@ TEST(pools_circulate_and_are_bounded)
     pool_put(d);
     pool = pool_new(0); /* keeps none */
     pool_put(pool_get(pool, 100));
-    pool_close(&pool);
 }
 
 /* --- a word in time --------------------------------------------------------------------------- */

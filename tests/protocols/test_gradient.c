@@ -28,7 +28,8 @@ static enum err clamp_all(struct party *p, void *shared)
 {
     struct clamp_scene *s = shared;
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    struct planes z, own, e;
+    struct planes e;
+    struct planes z CLEAN(planes_free) = {0}, own CLEAN(planes_free) = {0};
     enum err er = three_share_planes(p, &z, s->z, CLAMP_LANES, TRAIN_BITS, 1);
     TRY(er);
     er = three_share_planes(p, &own, s->own, CLAMP_LANES, 2, 2);
@@ -38,8 +39,6 @@ static enum err clamp_all(struct party *p, void *shared)
         er = train_clamp(p, &e, &z, planes_plane(&own, 0), planes_plane(&own, 1), s->j);
     if (er == ERR_OK)
         three_put_planes(&s->out, p, &e);
-    planes_free(&z);
-    planes_free(&own);
     return er;
 }
 

@@ -24,8 +24,8 @@ static enum err make_gauss(struct party *p, void *shared)
 {
     struct noise_batch *b = shared;
     struct gauss_coins coins;
-    struct share128 z;
-    struct share64 rounded;
+    struct share128 z CLEAN(share128_free) = {0};
+    struct share64 rounded CLEAN(share64_free) = {0};
     struct planes low, high;
     TRY(gauss_draw(p, &coins, b->pairs));
     low = planes_view(&coins.e, 0, 64);
@@ -39,16 +39,15 @@ static enum err make_gauss(struct party *p, void *shared)
     three_put128(&b->z, p, z);
     TRY(gauss_round(p, rounded, z));
     three_put64(&b->rounded, p, rounded);
-    share128_free(&z);
-    share64_free(&rounded);
     return ERR_OK;
 }
 
 static enum err make_gumbel(struct party *p, void *shared)
 {
     struct noise_batch *b = shared;
-    struct planes e, low, high;
-    struct share64 g;
+    struct planes low, high;
+    struct planes e CLEAN(planes_free) = {0};
+    struct share64 g CLEAN(share64_free) = {0};
     TRY(planes_new(&e, EXPONENTIAL_DIGITS, b->pairs));
     TRY(share64_new(&g, b->pairs));
     TRY(exponential_sample(p, &e));
@@ -58,8 +57,6 @@ static enum err make_gumbel(struct party *p, void *shared)
     three_put_planes(&b->high, p, &high);
     TRY(gumbel_evaluate(p, g, &e));
     three_put64(&b->gumbel, p, g);
-    planes_free(&e);
-    share64_free(&g);
     return ERR_OK;
 }
 
@@ -258,8 +255,8 @@ static enum err edge_gauss(struct party *p, void *shared)
 {
     struct noise_batch *b = shared;
     struct gauss_coins coins;
-    struct planes e;
-    struct share128 z;
+    struct planes e CLEAN(planes_free) = {0};
+    struct share128 z CLEAN(share128_free) = {0};
     TRY(choose_digits(p, b, &e, any_lead));
     TRY(gauss_draw(p, &coins, b->pairs));
     coins.e = e;
@@ -267,8 +264,6 @@ static enum err edge_gauss(struct party *p, void *shared)
     TRY(share128_new(&z, 2 * b->pairs));
     TRY(gauss_evaluate(p, z, &coins));
     three_put128(&b->z, p, z);
-    planes_free(&e);
-    share128_free(&z);
     return ERR_OK;
 }
 
@@ -295,11 +290,10 @@ TEST(gaussians_hold_over_the_whole_range)
 static enum err make_sample(struct party *p, void *shared)
 {
     struct noise_batch *b = shared;
-    struct share64 out;
+    struct share64 out CLEAN(share64_free) = {0};
     TRY(share64_new(&out, 2 * b->pairs));
     TRY(gauss_sample(p, out));
     three_put64(&b->z, p, out);
-    share64_free(&out);
     return ERR_OK;
 }
 
@@ -319,12 +313,11 @@ TEST(partners_stand_side_by_side)
 static enum err make_discrete(struct party *p, void *shared)
 {
     struct noise_batch *b = shared;
-    struct share64 out;
+    struct share64 out CLEAN(share64_free) = {0};
     enum err e;
     TRY(share64_new(&out, 2 * b->pairs));
     e = discrete_sample(p, out);
     three_put64(&b->rounded, p, out);
-    share64_free(&out);
     return e;
 }
 
@@ -357,7 +350,9 @@ struct judged {
 static enum err run_judge(struct party *p, void *shared)
 {
     struct judged *j = shared;
-    struct planes coins, digits, sign, square, accept;
+    struct planes coins CLEAN(planes_free) = {0}, digits CLEAN(planes_free) = {0};
+    struct planes sign CLEAN(planes_free) = {0}, square CLEAN(planes_free) = {0};
+    struct planes accept CLEAN(planes_free) = {0};
     TRY(three_share_planes(p, &coins, j->coins, CANDIDATES, DISCRETE_SQUARE_COINS, 1));
     TRY(three_share_planes(p, &digits, j->digits, CANDIDATES, DISCRETE_DIGITS, 2));
     TRY(three_share_planes(p, &sign, j->sign, CANDIDATES, 1, 3));
@@ -366,11 +361,6 @@ static enum err run_judge(struct party *p, void *shared)
     TRY(discrete_judge(p, planes_plane(&accept, 0), &coins, &digits, planes_plane(&sign, 0),
                        &square));
     three_put_planes(&j->accept, p, &accept);
-    planes_free(&coins);
-    planes_free(&digits);
-    planes_free(&sign);
-    planes_free(&square);
-    planes_free(&accept);
     return ERR_OK;
 }
 
@@ -445,14 +435,12 @@ TEST(gumbels_are_right_to_their_stated_error)
 static enum err chosen_gumbels(struct party *p, struct noise_batch *b,
                                bool (*digit)(size_t lane, unsigned k))
 {
-    struct planes e;
-    struct share64 g;
+    struct planes e CLEAN(planes_free) = {0};
+    struct share64 g CLEAN(share64_free) = {0};
     TRY(choose_digits(p, b, &e, digit));
     TRY(share64_new(&g, b->pairs));
     TRY(gumbel_evaluate(p, g, &e));
     three_put64(&b->gumbel, p, g);
-    planes_free(&e);
-    share64_free(&g);
     return ERR_OK;
 }
 

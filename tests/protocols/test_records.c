@@ -371,7 +371,7 @@ TEST(rounds_are_of_tiles)
 {
     static const size_t small[BATCHES] = {10, 20, 30}, large[BATCHES] = {2048, 2000, 2500};
     const struct records_kind one = {many.shape, 1, &many_asked[5], &whole_rows, &many_split};
-    struct records_scene s;
+    struct records_scene s CLEAN(scene_free);
     scene_of(&s, &many, small, small, false, 1);
     expect_plain_counts(&s);
     assert_int_equal(s.costs.rounds, 7 + 1 + 1 + 3);
@@ -383,7 +383,6 @@ TEST(rounds_are_of_tiles)
     scene_of(&s, &many, large, large, false, 1);
     expect_plain_counts(&s);
     assert_int_equal(s.costs.rounds, 7 + 1 + 4 + 3);
-    scene_free(&s);
 }
 
 /*

@@ -157,7 +157,7 @@ static enum err cut_and_return(struct party *p, void *shared)
     const size_t count[NOISE_LAWS] = {[NOISE_GAUSS] = 100};
     struct three_result *to = &c->used;
     size_t used = 0;
-    struct tape tape;
+    struct tape tape CLEAN(tape_free) = {0};
     enum err e = ERR_OK;
     tape_start(&tape, id, NOISE_BOX_MULLER);
     tape_plan(&tape, NOISE_GAUSS, c->made);
@@ -167,7 +167,7 @@ static enum err cut_and_return(struct party *p, void *shared)
         const size_t n = 1 + i;
         struct tape range CLEAN(tape_free) = {0};
         struct range_place place, next;
-        struct share64 out;
+        struct share64 out CLEAN(share64_free) = {0};
         range_next(&tape, count, &place);
         TRY(tape_reserve(p, &tape, NOISE_GAUSS, 100));
         TRY(range_cut(&tape, count, &range));
@@ -183,12 +183,10 @@ static enum err cut_and_return(struct party *p, void *shared)
         if (next.from[NOISE_GAUSS] <
             place.from[NOISE_GAUSS] + 100) /* a position names one sample */
             e = ERR_DATA;
-        share64_free(&out);
     }
     c->held[p->index] = tape.reel[NOISE_GAUSS].samples.n;
     c->batches[p->index] = net_exchanges(p->net) /
                            tape_cost(NOISE_BOX_MULLER, NOISE_GAUSS)->plain.exchanges;
-    tape_free(&tape);
     return e;
 }
 

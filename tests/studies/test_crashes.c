@@ -517,11 +517,10 @@ static int two_rows_stage_new(void **state)
 
 static int stage_free(void **state)
 {
-    struct crashes_stage *c = *state;
+    struct crashes_stage *c CLEAN(memory_release) = *state;
     for (unsigned i = 0; i < PEOPLE; i++)
         support_kill(&c->pid[i]);
     support_study_free(&c->s);
-    memory_free(&c);
     return 0;
 }
 

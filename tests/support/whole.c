@@ -52,7 +52,7 @@ static enum err columns_of(const struct whole *w, unsigned o, const struct table
 enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts[3],
                    struct log *log)
 {
-    struct table *all = NULL, *t = NULL;
+    struct table *all CLEAN(table_free) = NULL, *t CLEAN(table_free) = NULL;
     struct domain *own CLEAN(domain_free) = NULL;
     struct identity *me CLEAN(identity_free) = NULL;
     struct bytes packed CLEAN(bytes_clear) = {0};
@@ -90,8 +90,6 @@ enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts
         e = central_append(w->all, all);
     else if (e == ERR_OK && !changed && w->s.study->owner[o].batch != o)
         e = central_append(w->all, all);
-    table_free(&all);
-    table_free(&t);
     return e;
 }
 
@@ -252,7 +250,7 @@ static enum err open_again(struct whole_seat *s, struct engine_step *step, const
 
 enum err perform(struct whole_seat *s, const struct ask *a, struct ask_told *told)
 {
-    struct engine_step step;
+    struct engine_step step CLEAN(three_step_clear) = {0};
     struct range_place place;
     struct bytes kept CLEAN(bytes_clear) = {0};
     struct tape range CLEAN(tape_free) = {0};
@@ -280,7 +278,6 @@ enum err perform(struct whole_seat *s, const struct ask *a, struct ask_told *tol
         e = open_again(s, &step, &kept, &place, told);
     /* only these were used of the Gaussians that were ready for the largest candidate */
     s->w->used[NOISE_GAUSS][s->index] -= three_step(&step)->noise[NOISE_GAUSS] - told->values;
-    three_step_clear(&step);
     return e;
 }
 

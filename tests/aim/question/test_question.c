@@ -21,8 +21,7 @@ static int make_domain(void **state)
 
 static int free_domain(void **state)
 {
-    struct domain *d = *state;
-    domain_free(&d);
+    struct domain *d CLEAN(domain_free) = *state;
     return 0;
 }
 

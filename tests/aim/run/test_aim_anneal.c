@@ -229,7 +229,7 @@ TEST(random_schedules_never_exceed_the_budget)
         const struct schedule_terms terms = {
             accounting, annealed, rounds, d, 5 * d, random_below(&r, 100000), 0};
         struct schedule s = schedule_start(&terms, rho);
-        struct ledger *l;
+        struct ledger *l CLEAN(ledger_free) = NULL;
         mpq_t cost, more;
         uint64_t m;
         OK(ledger_new(&l, &limits, NULL));
@@ -255,7 +255,6 @@ TEST(random_schedules_never_exceed_the_budget)
         if (s.finished && s.done > 0)
             assert_true(ledger_remaining(l) < 0.02 * limits.rho);
         mpq_clears(cost, more, (mpq_ptr)NULL);
-        ledger_free(&l);
     }
     assert_true(longest > 300);
 }

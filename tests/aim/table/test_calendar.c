@@ -245,10 +245,9 @@ TEST(texts_have_the_codes_of_their_days)
     OK(domain_compare(d, back, &same));
     assert_true(same);
     for (size_t n = 0; n < bytes.size; n++) {
-        struct domain *cut = NULL;
+        struct domain *cut CLEAN(domain_free) = NULL;
         r = reader_of(bytes.data, n);
         assert_int_not_equal(domain_read(&cut, &r, NULL), ERR_OK);
-        domain_free(&cut);
     }
     domain_free(&back);
     OK(domain_pick(&back, d, (const uint16_t[]){0}, 1));

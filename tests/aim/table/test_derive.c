@@ -363,10 +363,9 @@ TEST(a_domain_keeps_what_follows_from_what)
     OK(domain_compare(d, back, &same));
     assert_true(same);
     for (size_t n = 0; n < bytes.size; n++) {
-        struct domain *cut = NULL;
+        struct domain *cut CLEAN(domain_free) = NULL;
         r = reader_of(bytes.data, n);
         assert_int_not_equal(domain_read(&cut, &r, NULL), ERR_OK);
-        domain_free(&cut);
     }
     for (size_t n = 0; n < bytes.size; n++) { /* whatever is altered, reading ends well */
         struct domain *altered = NULL;

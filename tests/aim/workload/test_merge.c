@@ -303,7 +303,7 @@ TEST(as_many_groups_are_expected_as_even_rows_have)
 TEST(the_largest_group_is_parted_first)
 {
     struct domain *d CLEAN(domain_free) = domain_of(4);
-    struct merges m = merges_made(d, true, false, false);
+    struct merges m CLEAN(merges_clear) = merges_made(d, true, false, false);
     assert_int_equal(merges_largest(&m, 0), 1);
     assert_int_equal(merges_largest(&m, 1), 2);
     assert_int_equal(merges_largest(&m, 2), 3);
@@ -316,7 +316,6 @@ TEST(the_largest_group_is_parted_first)
     merges_clear(&m);
     m = merges_made(d, false, true, true);
     assert_int_equal(merges_largest(&m, 0), 3);
-    merges_clear(&m);
 }
 
 static enum err read_back(const struct bytes *b, const struct domain *d, struct merges *m)
@@ -361,7 +360,7 @@ TEST(bytes_are_read_back_and_nothing_else_is)
                {0, 6, {0, 0, 0, 0, 0, 0}, true},  /* all */
                {0, 6, {0, 0, 0, 0, 0, 2}, false},
                {3, 6, {0, 0, 0, 0, 0, 0}, false}}; /* no such attribute */
-    struct domain *d = domain_of(4);
+    struct domain *d CLEAN(domain_free) = domain_of(4);
     for (int k = 0; k < 8; k++) {
         struct bytes b CLEAN(bytes_clear) = {0};
         struct merges m CLEAN(merges_clear) = merges_made(d, (k & 4) != 0, (k & 1) != 0,
@@ -381,5 +380,4 @@ TEST(bytes_are_read_back_and_nothing_else_is)
         if (read_made(d, row[k].attribute, row[k].codes, row[k].group) !=
             (row[k].good ? ERR_OK : ERR_FORMAT))
             fail_msg("row %zu", k);
-    domain_free(&d);
 }

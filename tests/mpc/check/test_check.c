@@ -126,7 +126,7 @@ TEST(every_word_is_masked)
                     {4, NET_PREV, 0, 729 + 65},
                     {6, NET_NEXT, 0, 2 * 8},
                     {9, NET_PREV, 1, 16}};
-    struct bytes all = {0};
+    struct bytes all CLEAN(bytes_clear) = {0};
     play_run(&play);
     for (unsigned s = 0; s < 3; s++)
         for (unsigned k = 0; k < sizeof messages / sizeof *messages; k++) {
@@ -139,7 +139,6 @@ TEST(every_word_is_masked)
     qsort(all.data, all.size / 8, 8, compare_words);
     for (size_t i = 8; i < all.size; i += 8)
         assert_memory_not_equal(all.data + i - 8, all.data + i, 8);
-    bytes_clear(&all);
 }
 
 /* Beyond their end, vectors hold bits that nobody vouches for. */

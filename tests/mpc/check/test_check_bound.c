@@ -134,13 +134,12 @@ static enum err distances(struct party *p)
 static enum err squares(struct party *p)
 {
     uint64_t cells[CELLS / 1024];
-    struct counts *c;
+    struct counts *c CLEAN(counts_free) = NULL;
     enum err e;
     for (size_t q = 0; q < CELLS / 1024; q++)
         cells[q] = 1024;
     TRY(counts_new(&c, cells, CELLS / 1024, 17));
     e = counts_finish_squares(p, c);
-    counts_free(&c);
     return e;
 }
 

@@ -9,13 +9,11 @@
 
 static enum err run_multiply(struct party *p, struct call *c)
 {
-    struct share64 x, y;
+    struct share64 x CLEAN(share64_free) = {0}, y CLEAN(share64_free) = {0};
     TRY(three_share64(p, &x, c->x, c->n, 1));
     TRY(three_share64(p, &y, c->y, c->n, 2));
     TRY(ring64_multiply(p, x, x, y));
     three_put64(&c->out, p, x);
-    share64_free(&x);
-    share64_free(&y);
     return ERR_OK;
 }
 
@@ -36,11 +34,10 @@ TEST(multiply_is_multiplication)
 
 static enum err run_multiply128(struct party *p, struct call *c)
 {
-    struct share128 x;
+    struct share128 x CLEAN(share128_free) = {0};
     TRY(three_share128(p, &x, c->wide, c->n, 1));
     TRY(ring128_multiply(p, x, x, x));
     three_put128(&c->out, p, x);
-    share128_free(&x);
     return ERR_OK;
 }
 
@@ -57,15 +54,13 @@ TEST(multiply128_is_multiplication)
 
 static enum err run_inner(struct party *p, struct call *c)
 {
-    struct share64 x, y, sums;
+    struct share64 x CLEAN(share64_free) = {0}, y CLEAN(share64_free) = {0};
+    struct share64 sums CLEAN(share64_free) = {0};
     TRY(three_share64(p, &x, c->x, c->start[4], 1));
     TRY(three_share64(p, &y, c->y, c->start[4], 2));
     TRY(share64_new(&sums, 4));
     TRY(ring64_inner(p, sums, x, y, c->start));
     three_put64(&c->out, p, sums);
-    share64_free(&x);
-    share64_free(&y);
-    share64_free(&sums);
     return ERR_OK;
 }
 
@@ -88,14 +83,12 @@ TEST(inner_costs_its_output)
 
 static enum err run_open(struct party *p, struct call *c)
 {
-    struct share64 x;
-    struct planes b;
+    struct share64 x CLEAN(share64_free) = {0};
+    struct planes b CLEAN(planes_free) = {0};
     TRY(three_share64(p, &x, c->x, c->n, 1));
     TRY(three_share_planes(p, &b, c->y, c->n, 1, 2));
     TRY(open_ring64(p, OPEN_NOISY_MARGINAL, x, c->opened[p->index]));
     TRY(open_bits(p, OPEN_REJECT_BIT, planes_plane(&b, 0), c->opened[p->index] + c->n));
-    share64_free(&x);
-    planes_free(&b);
     return ERR_OK;
 }
 
@@ -123,11 +116,10 @@ static enum err refuse(void *self, enum party_reason reason, size_t values)
 
 static enum err run_refused(struct party *p, struct call *c)
 {
-    struct share64 x;
+    struct share64 x CLEAN(share64_free) = {0};
     TRY(three_share64(p, &x, c->x, c->n, 1));
     p->audit = refuse;
     enum err e = open_ring64(p, OPEN_NOISY_MARGINAL, x, c->opened[p->index]);
-    share64_free(&x);
     return e == ERR_BUDGET && c->opened[p->index][0] == 0 ? ERR_OK : ERR_MISUSE;
 }
 
@@ -171,14 +163,12 @@ TEST(slicing_is_undone_by_unslicing)
 
 static enum err run_and(struct party *p, struct call *c)
 {
-    struct planes x, y;
+    struct planes x CLEAN(planes_free) = {0}, y CLEAN(planes_free) = {0};
     TRY(three_share_planes(p, &x, c->x, c->n, 64, 1));
     TRY(three_share_planes(p, &y, c->y, c->n, 64, 2));
     TRY(bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&y)));
     bits_not(p, planes_flat(&x), planes_flat(&x));
     three_put_planes(&c->out, p, &x);
-    planes_free(&x);
-    planes_free(&y);
     return ERR_OK;
 }
 
@@ -198,13 +188,11 @@ TEST(and_costs_one_bit)
 
 static enum err run_and_all(struct party *p, struct call *c)
 {
-    struct planes x, out;
+    struct planes x CLEAN(planes_free) = {0}, out CLEAN(planes_free) = {0};
     TRY(three_share_planes(p, &x, c->x, c->n, c->width, 1));
     TRY(planes_new(&out, 1, c->n));
     TRY(bits_and_all(p, planes_plane(&out, 0), &x));
     three_put_planes(&c->out, p, &out);
-    planes_free(&x);
-    planes_free(&out);
     return ERR_OK;
 }
 
@@ -224,15 +212,13 @@ TEST(and_all_is_one_only_for_all_ones)
 
 static enum err run_add(struct party *p, struct call *c)
 {
-    struct planes x, y, out;
+    struct planes x CLEAN(planes_free) = {0}, y CLEAN(planes_free) = {0};
+    struct planes out CLEAN(planes_free) = {0};
     TRY(three_share_planes(p, &x, c->x, c->n, c->width, 1));
     TRY(three_share_planes(p, &y, c->y, c->n, c->width, 2));
     TRY(planes_new(&out, c->width, c->n));
     TRY(adder_add(p, out, &x, &y, c->start[0] != 0));
     three_put_planes(&c->out, p, &out);
-    planes_free(&x);
-    planes_free(&y);
-    planes_free(&out);
     return ERR_OK;
 }
 
@@ -257,14 +243,12 @@ TEST(add_adds_at_every_width)
 static enum err top_bits(struct party *p, struct three_result *result, const uint64_t *clear,
                          size_t n, unsigned width)
 {
-    struct planes out;
-    struct share64 x;
+    struct planes out CLEAN(planes_free) = {0};
+    struct share64 x CLEAN(share64_free) = {0};
     TRY(three_share64(p, &x, clear, n, 1));
     TRY(planes_new(&out, 1, n));
     TRY(compare_top_bit(p, planes_plane(&out, 0), x, width));
     three_put_planes(result, p, &out);
-    planes_free(&out);
-    share64_free(&x);
     return ERR_OK;
 }
 

@@ -20,9 +20,9 @@ struct cached_call {
 static enum err job(struct party *p, void *shared)
 {
     struct cached_call *c = shared;
-    struct share64 x, out;
-    struct planes bits;
-    struct cached *cached;
+    struct share64 x CLEAN(share64_free) = {0}, out CLEAN(share64_free) = {0};
+    struct planes bits CLEAN(planes_free) = {0};
+    struct cached *cached CLEAN(cached_free) = NULL;
     struct net_counters start;
     TRY(three_share64(p, &x, c->x, c->lanes, 1));
     TRY(three_share_planes(p, &bits, c->x, c->lanes, c->l, 2));
@@ -36,10 +36,6 @@ static enum err job(struct party *p, void *shared)
     TRY(cached_distance(p, out, cached, c->spans, c->unit));
     c->after[p->index] = net_total(p->net);
     three_put64(&c->out, p, out);
-    cached_free(&cached);
-    share64_free(&x);
-    share64_free(&out);
-    planes_free(&bits);
     return ERR_OK;
 }
 
@@ -152,9 +148,9 @@ static enum err compare_every(struct party *p, void *shared)
     struct every *c = shared;
     const size_t n = (size_t)1 << c->l;
     struct cached_span spans[(1 << EVERY) + 1];
-    struct share64 x, out;
-    struct planes bits;
-    struct cached *cached;
+    struct share64 x CLEAN(share64_free) = {0}, out CLEAN(share64_free) = {0};
+    struct planes bits CLEAN(planes_free) = {0};
+    struct cached *cached CLEAN(cached_free) = NULL;
     for (size_t k = 0; k <= n; k++)
         spans[k] = (struct cached_span){0, n, c->c[k]};
     TRY(three_share64(p, &x, c->x, n, 1));
@@ -163,10 +159,6 @@ static enum err compare_every(struct party *p, void *shared)
     TRY(cached_new(p, &cached, x, &bits));
     TRY(cached_distance(p, out, cached, spans, 1 << CACHED_GRID));
     three_put64(&c->out, p, out);
-    cached_free(&cached);
-    share64_free(&x);
-    share64_free(&out);
-    planes_free(&bits);
     return ERR_OK;
 }
 
@@ -246,9 +238,10 @@ TEST(cells_up_to_one_cost_nothing)
 static enum err out_of_range(struct party *p, void *shared)
 {
     struct cached_call *c = shared;
-    struct share64 x, out;
-    struct planes bits;
-    struct cached *cached, *none;
+    struct share64 x CLEAN(share64_free) = {0}, out CLEAN(share64_free) = {0};
+    struct planes bits CLEAN(planes_free) = {0};
+    struct cached *none;
+    struct cached *cached CLEAN(cached_free) = NULL;
     TRY(three_share64(p, &x, c->x, c->lanes, 1));
     TRY(three_share_planes(p, &bits, c->x, c->lanes, c->l, 2));
     TRY(share64_new(&out, SPANS));
@@ -258,10 +251,6 @@ static enum err out_of_range(struct party *p, void *shared)
     bits.width = CACHED_BITS + 1;
     enum err wide = cached_new(p, &none, x, &bits);
     bits.width = c->l;
-    cached_free(&cached);
-    share64_free(&x);
-    share64_free(&out);
-    planes_free(&bits);
     return e == ERR_RANGE && wide == ERR_RANGE && none == NULL ? ERR_OK : ERR_MISUSE;
 }
 

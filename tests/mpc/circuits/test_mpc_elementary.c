@@ -175,8 +175,8 @@ TEST(points_turn_by_floors_of_products)
 /* Component 0 of lane i is x[i], 1 is y[i], 2 is below wide[i]. */
 static enum err run_circle(struct party *p, struct call *c)
 {
-    struct share64 u;
-    struct share128 cosine, sine;
+    struct share64 u CLEAN(share64_free) = {0};
+    struct share128 cosine CLEAN(share128_free) = {0}, sine CLEAN(share128_free) = {0};
     TRY(share64_new(&u, c->n));
     TRY(share128_new(&cosine, c->n));
     TRY(share128_new(&sine, c->n));
@@ -187,9 +187,6 @@ static enum err run_circle(struct party *p, struct call *c)
     }
     TRY(elementary_circle(p, cosine, sine, u));
     three_put128(&c->out, p, c->width == 0 ? cosine : sine);
-    share64_free(&u);
-    share128_free(&cosine);
-    share128_free(&sine);
     return ERR_OK;
 }
 
@@ -318,16 +315,13 @@ TEST(coefficients_of_the_root_are_rounded_to_nearest)
 /* Lane i is segment y[i] and the fraction x[i], in units of 2^-60. */
 static enum err run_root(struct party *p, struct call *c)
 {
-    struct planes segment;
-    struct share128 x, out;
+    struct planes segment CLEAN(planes_free) = {0};
+    struct share128 x CLEAN(share128_free) = {0}, out CLEAN(share128_free) = {0};
     TRY(three_share_planes(p, &segment, c->y, c->n, 3, 1));
     TRY(three_share128(p, &x, c->wide, c->n, 2));
     TRY(share128_new(&out, c->n));
     TRY(elementary_root(p, out, x, &segment));
     three_put128(&c->out, p, out);
-    planes_free(&segment);
-    share128_free(&x);
-    share128_free(&out);
     return ERR_OK;
 }
 
@@ -363,13 +357,11 @@ TEST(a_root_is_right_to_its_stated_error)
 
 static enum err run_logarithm(struct party *p, struct call *c)
 {
-    struct share64 t, out;
+    struct share64 t CLEAN(share64_free) = {0}, out CLEAN(share64_free) = {0};
     TRY(three_share64(p, &t, c->x, c->n, 1));
     TRY(share64_new(&out, c->n));
     TRY(elementary_logarithm(p, out, t));
     three_put64(&c->out, p, out);
-    share64_free(&t);
-    share64_free(&out);
     return ERR_OK;
 }
 
@@ -396,7 +388,8 @@ TEST(a_logarithm_is_right_to_its_stated_error)
  */
 static enum err run_leading(struct party *p, struct call *c)
 {
-    struct planes x, place, below;
+    struct planes x CLEAN(planes_free) = {0}, place CLEAN(planes_free) = {0};
+    struct planes below CLEAN(planes_free) = {0};
     TRY(three_share_planes(p, &x, c->x, c->n, c->width, 1));
     TRY(planes_new(&place, c->width + 1, c->n));
     TRY(planes_new(&below, (unsigned)c->start[1], c->n));
@@ -410,9 +403,6 @@ static enum err run_leading(struct party *p, struct call *c)
         leading_choose(&below, &place, constant);
     }
     three_put_planes(&c->out, p, c->start[0] == 0 ? &place : &below);
-    planes_free(&x);
-    planes_free(&place);
-    planes_free(&below);
     return ERR_OK;
 }
 
@@ -463,15 +453,13 @@ TEST(a_leading_one_is_found_and_what_follows_it)
 /* 309 ANDs for the 98 digits of an exponential variable; two for each digit that follows, and 7. */
 static enum err cost_of_leading(struct party *p, struct call *c)
 {
-    struct planes x, place, below;
+    struct planes x CLEAN(planes_free) = {0}, place CLEAN(planes_free) = {0};
+    struct planes below CLEAN(planes_free) = {0};
     TRY(planes_new(&x, 98, c->n));
     TRY(planes_new(&place, 99, c->n));
     TRY(planes_new(&below, 48, c->n));
     TRY(leading_places(p, &place, &x));
     TRY(leading_digits(p, &below, &place, &x));
-    planes_free(&x);
-    planes_free(&place);
-    planes_free(&below);
     return ERR_OK;
 }
 
@@ -489,8 +477,8 @@ TEST(a_leading_one_costs_what_it_says)
 static enum err run_two_to_ring(struct party *p, struct call *c)
 {
     const size_t lanes = 64 * bits_words(c->n / 2);
-    struct planes x, y;
-    struct share64 out, packed;
+    struct planes x CLEAN(planes_free) = {0}, y CLEAN(planes_free) = {0};
+    struct share64 out CLEAN(share64_free) = {0}, packed CLEAN(share64_free) = {0};
     TRY(three_share_planes(p, &x, c->x, c->n / 2, c->width, 1));
     TRY(three_share_planes(p, &y, c->y, c->n / 2, 60 - c->width, 2));
     TRY(share64_new(&out, 2 * lanes));
@@ -501,10 +489,6 @@ static enum err run_two_to_ring(struct party *p, struct call *c)
         packed.b[i] = out.b[i / 2 + i % 2 * lanes];
     }
     three_put64(&c->out, p, packed);
-    planes_free(&x);
-    planes_free(&y);
-    share64_free(&out);
-    share64_free(&packed);
     return ERR_OK;
 }
 

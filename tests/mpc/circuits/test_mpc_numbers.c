@@ -11,27 +11,23 @@
 
 static enum err run_to_bits(struct party *p, struct call *c)
 {
-    struct planes out;
-    struct share64 x;
+    struct planes out CLEAN(planes_free) = {0};
+    struct share64 x CLEAN(share64_free) = {0};
     TRY(three_share64(p, &x, c->x, c->n, 1));
     TRY(planes_new(&out, c->width, c->n));
     TRY(convert_to_bits(p, &out, x));
     three_put_planes(&c->out, p, &out);
-    planes_free(&out);
-    share64_free(&x);
     return ERR_OK;
 }
 
 static enum err run_to_ring(struct party *p, struct call *c)
 {
-    struct planes x;
-    struct share64 out;
+    struct planes x CLEAN(planes_free) = {0};
+    struct share64 out CLEAN(share64_free) = {0};
     TRY(three_share_planes(p, &x, c->x, c->n, c->width, 1));
     TRY(share64_new(&out, c->n));
     TRY(convert_to_ring64(p, out, &x));
     three_put64(&c->out, p, out);
-    planes_free(&x);
-    share64_free(&out);
     return ERR_OK;
 }
 
@@ -54,27 +50,23 @@ TEST(bits_and_numbers_convert_both_ways)
 
 static enum err run_bit(struct party *p, struct call *c)
 {
-    struct planes x;
-    struct share64 out;
+    struct planes x CLEAN(planes_free) = {0};
+    struct share64 out CLEAN(share64_free) = {0};
     TRY(three_share_planes(p, &x, c->x, c->n, 1, 1));
     TRY(share64_new(&out, c->n));
     TRY(convert_bit64(p, out, planes_plane(&x, 0)));
     three_put64(&c->out, p, out);
-    planes_free(&x);
-    share64_free(&out);
     return ERR_OK;
 }
 
 static enum err run_bit128(struct party *p, struct call *c)
 {
-    struct planes x;
-    struct share128 out;
+    struct planes x CLEAN(planes_free) = {0};
+    struct share128 out CLEAN(share128_free) = {0};
     TRY(three_share_planes(p, &x, c->x, c->n, 1, 1));
     TRY(share128_new(&out, c->n));
     TRY(convert_bit128(p, out, planes_plane(&x, 0)));
     three_put128(&c->out, p, out);
-    planes_free(&x);
-    share128_free(&out);
     return ERR_OK;
 }
 
@@ -102,8 +94,8 @@ TEST(a_bit_becomes_a_number_for_four_elements)
 
 static enum err run_choose(struct party *p, struct call *c)
 {
-    struct planes s;
-    struct share64 v, out;
+    struct planes s CLEAN(planes_free) = {0};
+    struct share64 v CLEAN(share64_free) = {0}, out CLEAN(share64_free) = {0};
     const struct party_parts parts = party_parts(p, c->n, 64);
     size_t twice = 0; /* sums with lanes both in this part and in an earlier one */
     TRY(three_share_planes(p, &s, c->y, c->n, 1, 1));
@@ -114,9 +106,6 @@ static enum err run_choose(struct party *p, struct call *c)
         twice += c->start[k] < parts.j.end && c->start[k + 1] > parts.j.begin;
     c->opened[p->index][0] = twice;
     three_put64(&c->out, p, out);
-    planes_free(&s);
-    share64_free(&v);
-    share64_free(&out);
     return ERR_OK;
 }
 
@@ -161,21 +150,19 @@ TEST(numbers_that_bits_choose_add_up)
 
 static enum err run_truncate(struct party *p, struct call *c)
 {
-    struct share64 x;
+    struct share64 x CLEAN(share64_free) = {0};
     TRY(three_share64(p, &x, c->x, c->n, c->start[0]));
     TRY(truncate_signed_ring64(p, x, x, c->width));
     three_put64(&c->out, p, x);
-    share64_free(&x);
     return ERR_OK;
 }
 
 static enum err run_truncate128(struct party *p, struct call *c)
 {
-    struct share128 x;
+    struct share128 x CLEAN(share128_free) = {0};
     TRY(three_share128(p, &x, c->wide, c->n, c->start[0]));
     TRY(truncate_signed_ring128(p, x, x, c->width));
     three_put128(&c->out, p, x);
-    share128_free(&x);
     return ERR_OK;
 }
 
@@ -224,14 +211,12 @@ TEST(signed_truncation_is_within_one_and_unbiased)
 
 static enum err run_widen64(struct party *p, struct call *c)
 {
-    struct share64 x;
-    struct share128 out;
+    struct share64 x CLEAN(share64_free) = {0};
+    struct share128 out CLEAN(share128_free) = {0};
     TRY(three_share64(p, &x, c->x, c->n, 1));
     TRY(share128_new(&out, c->n));
     TRY(truncate_widen64(p, out, x));
     three_put128(&c->out, p, out);
-    share64_free(&x);
-    share128_free(&out);
     return ERR_OK;
 }
 
@@ -253,10 +238,9 @@ TEST(widening_to_128_bits_is_exact)
 static enum err run_argmax(struct party *p, struct call *c)
 {
     static const uint8_t seed[ARGMAX_SEED_SIZE] = {1, 2, 3};
-    struct share64 x;
+    struct share64 x CLEAN(share64_free) = {0};
     TRY(three_share64(p, &x, c->x, c->n, 1));
     TRY(argmax_open(p, x, c->width, seed, &c->index[p->index]));
-    share64_free(&x);
     return ERR_OK;
 }
 

@@ -240,27 +240,23 @@ DEFINE_RING(64)
 
 static enum err run_widen16(struct party *p, struct rings_call *c)
 {
-    struct share16 x;
-    struct share32 out;
+    struct share16 x CLEAN(share16_free) = {0};
+    struct share32 out CLEAN(share32_free) = {0};
     TRY(share16_of(p, &x, c->x, c->n, c->width));
     TRY(share32_new(&out, c->n));
     TRY(truncate_widen16(p, out, x));
     put32(c, p, out);
-    share16_free(&x);
-    share32_free(&out);
     return ERR_OK;
 }
 
 static enum err run_half32(struct party *p, struct rings_call *c)
 {
-    struct share32 x;
-    struct share64 out;
+    struct share32 x CLEAN(share32_free) = {0};
+    struct share64 out CLEAN(share64_free) = {0};
     TRY(share32_of(p, &x, c->x, c->n, c->width));
     TRY(share64_new(&out, c->n));
     TRY(truncate_half32(p, out, x));
     put64(c, p, out);
-    share32_free(&x);
-    share64_free(&out);
     return ERR_OK;
 }
 
@@ -294,7 +290,8 @@ TEST(widening_and_halving_are_exact)
 static enum err run_matrix(struct party *p, struct rings_call *c)
 {
     const size_t m = c->side[0], n = c->side[1], k = c->side[2];
-    struct share16 x, y, out;
+    struct share16 x CLEAN(share16_free) = {0}, y CLEAN(share16_free) = {0};
+    struct share16 out CLEAN(share16_free) = {0};
     TRY(share16_of(p, &x, c->x, m * k, 1));
     TRY(share16_of(p, &y, c->y, n * k, 2));
     TRY(share16_new(&out, m * n));
@@ -303,9 +300,6 @@ static enum err run_matrix(struct party *p, struct rings_call *c)
     move_part_matrix(p, out.a, x.a, y.a, m, n, k);
     TRY(move_settle(p, RING_16, OPERAND(out), out.a, m * n, NULL));
     put16(c, p, out);
-    share16_free(&x);
-    share16_free(&y);
-    share16_free(&out);
     return ERR_OK;
 }
 
@@ -339,7 +333,7 @@ TEST(a_sum_of_matrix_products_costs_its_output)
 /* Gates of different lengths in one layer, across tiles; outputs that are inputs of other gates. */
 static enum err run_layer(struct party *p, struct rings_call *c)
 {
-    struct planes x, y;
+    struct planes x CLEAN(planes_free) = {0}, y CLEAN(planes_free) = {0};
     TRY(three_share_planes(p, &x, c->x, c->n, 3, 1));
     TRY(three_share_planes(p, &y, c->y, c->n, 3, 2));
     struct bits x0 = planes_plane(&x, 0), x1 = planes_plane(&x, 1), x2 = planes_plane(&x, 2);
@@ -356,8 +350,6 @@ static enum err run_layer(struct party *p, struct rings_call *c)
             for (size_t k = 0; k < 5; k++)
                 c->out[p->index][side][5 * w + k] = (side == 0 ? all[k].a : all[k].b)[w];
         }
-    planes_free(&x);
-    planes_free(&y);
     return ERR_OK;
 }
 
@@ -390,10 +382,9 @@ TEST(gates_of_a_layer_read_before_any_writes)
 static enum err run_argmax(struct party *p, struct rings_call *c)
 {
     static const uint8_t seed[ARGMAX_SEED_SIZE] = {1, 2, 3};
-    struct share64 x;
+    struct share64 x CLEAN(share64_free) = {0};
     TRY(three_share64(p, &x, c->x, c->n, 1));
     TRY(argmax_open(p, x, c->width, seed, &c->index[p->index]));
-    share64_free(&x);
     return ERR_OK;
 }
 

@@ -205,7 +205,7 @@ static size_t largest(const struct selection *s)
 
 static void select_over_a_link(struct selection *s)
 {
-    struct netio *netio = NULL;
+    struct netio *netio CLEAN(netio_free) = NULL;
     pthread_t thread[2];
     OK(secret_start());
     OK(netio_new(&netio, NULL));
@@ -221,7 +221,6 @@ static void select_over_a_link(struct selection *s)
         OK(s->at[i].e);
         transport_free(&s->at[i].link);
     }
-    netio_free(&netio);
 }
 
 TEST(a_selection_takes_five_messages)

@@ -83,14 +83,13 @@ TEST(small_gaussians_have_each_value_as_often_as_they_should)
 
 TEST(gumbels_have_their_law)
 {
-    uint64_t *word = memory_array(SAMPLES, sizeof *word);
-    double *g;
+    uint64_t *word CLEAN(memory_release) = memory_array(SAMPLES, sizeof *word);
+    double *g CLEAN(memory_release) = NULL;
     struct random r = random_of(3);
     assert_non_null(word);
     own_gumbel(&r, word, SAMPLES);
     g = scaled(word, 0x1p-24);
     assert_verdict(&statistics_gumbel, g);
-    memory_free_all(&word, &g);
 }
 
 /* -ln(-ln(1 - u)) of both ends of a cell, U / 2^128 and (U + 1) / 2^128. */

@@ -38,7 +38,7 @@ static void run_squares(struct squared_cells *s, struct pair *end[2])
 TEST(sums_of_squares_are_those_of_integers)
 {
     struct pair *end[2] CLEAN(pair_ends_free);
-    struct squared_cells *s = memory_array(1, sizeof *s);
+    struct squared_cells *s CLEAN(memory_release) = memory_array(1, sizeof *s);
     struct random r = random_of(1);
     uint64_t seen[2] = {0}, before[2] = {0};
     assert_non_null(s);
@@ -74,7 +74,6 @@ TEST(sums_of_squares_are_those_of_integers)
     }
     assert_int_equal(s->cost.matrix, 1024 * CELLS);
     assert_int_equal(s->cost.tables, 3 * 32 + 512 * CELLS);
-    memory_free(&s);
 }
 
 TEST(nothing_to_square_is_refused)

@@ -319,7 +319,7 @@ TEST(sides_meet_once)
 {
     static const struct check_pair wrong[][2] = {
         {{0, 1}, {0, 1}}, {{0, 1}, {1, 0}}, {{2, 3}, {4, 4}}, {{0, 5}, {0, 1}}};
-    struct check_matrix_scene *s = scene_new();
+    struct check_matrix_scene *s CLEAN(scene_free) = scene_new();
     s->plans[0].mades = 0;
     for (size_t k = 0; k < SIZE(wrong); k++) {
         s->plans[0].pair = wrong[k];
@@ -330,7 +330,6 @@ TEST(sides_meet_once)
     s = scene_new();
     s->plans[0].made = &(struct check_made){0, 1, 1};
     assert_int_equal(check_plans(&s->party[0], &s->plans[0]), ERR_MISUSE);
-    scene_free(&s);
 }
 
 /* --- a flush ---------------------------------------------------------------------------------- */

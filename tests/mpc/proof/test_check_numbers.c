@@ -141,8 +141,9 @@ TEST(what_is_noted_is_there_again)
         {RING_16, 6, 3, spans},  {RING_32, 6, 11, spans},   {RING_16, 200000, 1, NULL},
     };
     static struct check_numbers_relation noted[NUMBERS_RINGS][300000], found[300000];
-    struct check_chunks chunks = {0};
-    struct check_numbers log = {.from = &chunks, .kernel = kernel_best(NULL)};
+    struct check_chunks chunks CLEAN(check_chunks_free) = {0};
+    struct check_numbers log CLEAN(check_numbers_free) = {.from = &chunks,
+                                                          .kernel = kernel_best(NULL)};
     for (unsigned round = 0; round < 2; round++) {
         size_t count[NUMBERS_RINGS] = {0};
         memset(noted, 0, sizeof noted);
@@ -162,8 +163,6 @@ TEST(what_is_noted_is_there_again)
         check_numbers_clear(&log);
         assert_true(check_numbers_empty(&log));
     }
-    check_numbers_free(&log);
-    check_chunks_free(&chunks);
 }
 
 /* Claims have room for this many products, whatever their words. */

@@ -728,7 +728,7 @@ TEST(the_first_line_has_the_security)
         bool good;
     } cases[] = {{"", true},           {" security abort", true},  {" security semi-honest", false},
                  {" security", false}, {" sekurity abort", false}, {" security abort ", false}};
-    struct audit_log_bench b;
+    struct audit_log_bench b CLEAN(bench_free);
     char path[SUPPORT_PATH], first[1024], line[1200], words[4096];
     const char *const lines[] = {line};
     b = bench_new();
@@ -750,7 +750,6 @@ TEST(the_first_line_has_the_security)
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, "study test (security: abort): 1 lines, the chain holds"), 1);
     assert_int_equal(times(words, "study test (security: semi-honest): 1 lines"), 2);
-    bench_free(&b);
 }
 
 /*

@@ -364,7 +364,7 @@ TEST(plans_say_what_a_study_takes)
                                         "6 more with security: abort",
                                         "(this study)"};
     struct command_outcome a;
-    struct tools_stage g;
+    struct tools_stage g CLEAN(stage_free);
     stage_new(&g, OPTIONS(.owners = 2, .rounds = 3, .epsilon = 3));
     TREFOIL(&a, &g, "plan", g.s.path);
     assert_int_equal(a.code, EXIT_OK);
@@ -382,7 +382,6 @@ TEST(plans_say_what_a_study_takes)
     TREFOIL(&a, &g, "plan", g.s.path);
     assert_true(a.code != EXIT_OK);
     assert_string_equal(a.out, "");
-    stage_free(&g);
 }
 
 /* What an unusual study says of its owners, budgets and model. */

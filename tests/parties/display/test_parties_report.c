@@ -222,7 +222,7 @@ TEST(a_run_in_words_and_pictures)
 TEST(whose_rows_are_counted)
 {
     const struct study_options o = {.rounds = 3};
-    struct report_stage g;
+    struct report_stage g CLEAN(stage_free);
     stage_joined(&g, &o, 2, 3);
     write_page(&g, g.folder, NULL);
     EACH(expect, &g,
@@ -235,7 +235,6 @@ TEST(whose_rows_are_counted)
     write_page(&g, g.folder, NULL);
     EACH(expect, &g, "The rows of 2 of them were counted. Three servers", g.rows);
     expect_not(&g, "the band does not cover");
-    stage_free(&g);
 }
 
 TEST(published_margins_are_named)

@@ -36,7 +36,7 @@ TEST(a_study_says_who_is_linked)
     static const char *const plain[] = {
         LAB, "    max_rows: 60\n    batch: x\n    columns: [age, sex, died]\n"};
     static const char *const whole[] = {CLINIC, LAB, REGISTRY, NULL};
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     OK(study_of(&s, "true", three, 3, NULL, &quiet));
     assert_true(s.study->enforce_person && s.study->link.on);
     assert_int_equal(s.study->link.keep, 3);
@@ -59,7 +59,6 @@ TEST(a_study_says_who_is_linked)
     assert_false(study_linked(s.study, 3) || study_sends_keys(s.study, 3));
     support_study_free(&s);
     assert_int_equal(study_of(&s, "false", plain, 2, NULL, &quiet), ERR_STUDY);
-    support_study_free(&s);
 }
 
 TEST(what_cannot_be_linked_is_refused)
@@ -142,7 +141,7 @@ TEST(how_owners_are_linked_is_a_term)
         {"link: {keep: o0}", false},
         {"link: {min_linked: 9}", false},
     };
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     uint8_t digest[32];
     OK(study_of(&s, find + strlen("link: "), three, 3, NULL, &quiet));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -151,7 +150,6 @@ TEST(how_owners_are_linked_is_a_term)
     }
     terms_of(&s, "delta: 1e-06}", "delta: 1e-06, enforce_person: true}", digest);
     assert_memory_equal(digest, s.study->terms.digest, 32); /* it holds in any case */
-    support_study_free(&s);
 }
 
 static char *described(const struct study *study)
@@ -179,7 +177,7 @@ TEST(what_is_linked_is_described)
                                         "A person has at most 2 rows at all owners together",
                                         "removing all rows of one person"};
     static const char *const more[] = {CLINIC, LAB, REGISTRY, NULL};
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     char *text;
     OK(study_of(&s, "{keep: o0, min_linked: 9}", three, 3, NULL, &quiet));
     text = described(s.study);
@@ -203,7 +201,6 @@ TEST(what_is_linked_is_described)
     support_says(text, "at most 1 row at all owners together, where those that are ");
     assert_null(strstr(text, "one row."));
     free(text);
-    support_study_free(&s);
 }
 
 /* --- the join in the clear -------------------------------------------------------------------- */

@@ -585,7 +585,7 @@ static uint64_t rounds_of(struct play_stage *c, unsigned openings)
 TEST(statements_cost_a_new_selection_no_round)
 {
     struct bytes first = {0};
-    struct play_stage c;
+    struct play_stage c CLEAN(stage_free);
     uint64_t rounds;
     play_and_keep(&c, &first);
     bytes_clear(&first);
@@ -605,7 +605,6 @@ TEST(statements_cost_a_new_selection_no_round)
     c.candidates = 2;
     rounds = rounds_of(&c, 2);
     assert_true(rounds >= 4); /* two to ride on, and two openings */
-    stage_free(&c);
 }
 
 /* Opens something that depends on data, whatever its own hook says. */

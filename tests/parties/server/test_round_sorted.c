@@ -346,7 +346,7 @@ TEST(what_was_known_stays)
 
 TEST(who_says_what_both_others_contradict_is_named)
 {
-    struct sorted_sorting s;
+    struct sorted_sorting s CLEAN(sorting_free);
     sorting_new(&s, ONE);
     goes_well(&s, OWNERS);
     goes_wrong(&s, OTHERWISE, ERR_CHEAT, "server 0 says otherwise than both others");
@@ -357,5 +357,4 @@ TEST(who_says_what_both_others_contradict_is_named)
     sorting_new(&s, ONE "security: abort\n");
     goes_wrong(&s, IMPOSSIBLE, ERR_CHEAT, "server 0 says of an upload what no server can");
     goes_well(&s, OWNERS);
-    sorting_free(&s);
 }

@@ -240,19 +240,18 @@ TEST(a_place_that_is_none_is_told)
     for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
         char words[1024] = "";
         struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_WARN};
-        struct http *http = NULL;
+        struct http *http CLEAN(http_stop) = NULL;
         enum err e = http_start(&http, places[k].where, &r.status, &log);
         if (e != places[k].e || strstr(words, places[k].says) == NULL)
             fail_msg("%s: %s: %s", places[k].where, error_text(e), words);
         assert_null(http);
-        http_stop(&http);
     }
 }
 
 TEST(the_pages_may_be_on_ipv6)
 {
     struct status_room r;
-    struct http *http = NULL;
+    struct http *http CLEAN(http_stop) = NULL;
     char where[32], words[512] = "";
     int fd;
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_WARN};
@@ -270,7 +269,6 @@ TEST(the_pages_may_be_on_ipv6)
     expect(support_answer(fd, &r.text), " 405 ");
     expect((char *)r.text.data, "only GET and HEAD");
     bytes_clear(&r.text);
-    http_stop(&http);
 }
 
 /* --- whoever asks ----------------------------------------------------------------------------- */
@@ -320,7 +318,7 @@ TEST(pages_on_this_machine_are_for_its_own_names)
 {
     for (unsigned anywhere = 0; anywhere < 2; anywhere++) {
         struct status_room r;
-        struct http *http = NULL;
+        struct http *http CLEAN(http_stop) = NULL;
         const uint16_t port = pages_start(&http, &r, anywhere ? "0.0.0.0" : "127.0.0.1");
         for (size_t k = 0; k < sizeof hosts / sizeof *hosts; k++) {
             const char *text = ask_for(port, hosts[k].header, &r.text);
@@ -334,7 +332,6 @@ TEST(pages_on_this_machine_are_for_its_own_names)
                 fail_msg("%s%s", hosts[k].header, text);
         }
         bytes_clear(&r.text);
-        http_stop(&http);
     }
 }
 
@@ -363,7 +360,7 @@ TEST(who_dawdles_keeps_nobody_out)
 {
     enum { SLOW = 40, KEPT = 12 };
     struct status_room r;
-    struct http *http = NULL;
+    struct http *http CLEAN(http_stop) = NULL;
     const uint16_t port = pages_start(&http, &r, "127.0.0.1");
     int slow[SLOW];
     for (unsigned i = 0; i < SLOW; i++) {
@@ -381,5 +378,4 @@ TEST(who_dawdles_keeps_nobody_out)
     for (unsigned i = 0; i < SLOW; i++)
         close(slow[i]);
     bytes_clear(&r.text);
-    http_stop(&http);
 }

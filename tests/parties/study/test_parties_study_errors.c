@@ -458,7 +458,7 @@ static bool is_refused(struct parse_fixture *f, struct bytes *text, const char *
                        const char *words)
 {
     char place[32];
-    struct study *s;
+    struct study *s CLEAN(study_free) = NULL;
     enum err e;
     size_t line;
     take_place(text, at, place);
@@ -468,7 +468,6 @@ static bool is_refused(struct parse_fixture *f, struct bytes *text, const char *
         message_is(f->sink, place, words))
         return true;
     print_error("expected %s: ... %s\n  got %s\n", place, words, f->sink);
-    study_free(&s);
     return false;
 }
 

@@ -53,7 +53,7 @@ TEST(questions_make_the_workload)
         "SELECT AVG(bmi) FROM t WHERE sex = 'm' OR age = 1; -- the same columns\n"
         "SELECT COUNT(*) FROM t;\n"
         "SELECT COUNT(*) FROM t GROUP BY died;";
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     struct study *study CLEAN(study_free) = NULL, *other CLEAN(study_free) = NULL;
     char said[1024];
     OK(load(&s, "{queries: q.sql}", questions, said, sizeof said, &study));
@@ -69,7 +69,6 @@ TEST(questions_make_the_workload)
     assert_true(WEIGHT(other, 0, 3) == 2);
     assert_true(WEIGHT(other, 1, 3) == 2);
     assert_true(WEIGHT(other, 0, 1, 3) == 0);
-    support_study_free(&s);
 }
 
 /* The terms contain only the questions' columns and how often they are asked. */

@@ -116,7 +116,7 @@ TEST(one_owner_of_a_batch_holds_the_numbers)
     struct bytes all CLEAN(bytes_clear) = {0};
     char said[2048] = "";
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
-    struct study *study;
+    struct study *study CLEAN(study_free) = NULL;
     const char *at;
     bytes_put_u8(&text, 0);
     at = strstr((const char *)text.data, owners) + strlen(owners);
@@ -129,18 +129,16 @@ TEST(one_owner_of_a_batch_holds_the_numbers)
                          good ? ERR_OK : ERR_STUDY);
     }
     support_says(said, "one holds 1 of the 2 columns of numbers");
-    study_free(&study);
 }
 
 static void other_terms(const char *find, const char *replace)
 {
-    struct study *one = parsed("study: loans", "study: loans"), *other = parsed(find, replace);
+    struct study *one CLEAN(study_free) = parsed("study: loans", "study: loans");
+    struct study *other CLEAN(study_free) = parsed(find, replace);
     assert_memory_not_equal(one->terms.digest, other->terms.digest, 32);
     for (size_t i = 0; i < one->terms.parts; i++)
         if (memcmp(one->terms.part[i].digest, other->terms.part[i].digest, 32) != 0)
             assert_string_equal(one->terms.part[i].name, "rounds");
-    study_free(&one);
-    study_free(&other);
 }
 
 TEST(everything_about_a_classifier_is_a_term)
@@ -166,7 +164,7 @@ TEST(repeat_makes_columns_that_are_alike)
 /* One one-way, twice, and all numbers of each step; the tape has what they take. */
 TEST(a_study_pays_for_its_target_and_its_steps)
 {
-    struct study *s = parsed("{target: y}", "{target: y, steps: 20}");
+    struct study *s CLEAN(study_free) = parsed("{target: y}", "{target: y, steps: 20}");
     struct ledger_limits limits;
     struct price_first first;
     const uint32_t weights = features_weights(s->features);
@@ -183,13 +181,13 @@ TEST(a_study_pays_for_its_target_and_its_steps)
     OK(method_served(s, NULL));
     s->owner[0].pad_to = 1 << 25;
     assert_int_equal(method_served(s, NULL), ERR_STUDY);
-    study_free(&s);
 }
 
 /* A table of two columns of 8 scores; the fold is no feature. Steps get less, to the last digit. */
 TEST(a_study_pays_for_its_test)
 {
-    struct study *s = parsed("{target: y}", "{target: y, steps: 20, test: {column: b, value: 4}}");
+    struct study *s CLEAN(study_free) = parsed(
+        "{target: y}", "{target: y, steps: 20, test: {column: b, value: 4}}");
     struct study *other = parsed("{target: y}",
                                  "{target: y, steps: 20, test: {column: b, value: 5}}");
     struct ledger_limits limits;
@@ -207,7 +205,6 @@ TEST(a_study_pays_for_its_test)
     assert_int_equal(steps.steps, 13);
     s->left = 0.03 * limits.rho;
     assert_int_equal(price_steps(s, &steps, NULL), ERR_BUDGET);
-    study_free(&s);
     study_free(&other);
 }
 
@@ -243,7 +240,7 @@ static void leave_after(struct study *s, const struct price_steps *own, unsigned
 TEST(a_run_takes_the_steps_that_others_left)
 {
     for (unsigned done = 0; done <= 20; done++) {
-        struct study *s = parsed("{target: y}", "{target: y, steps: 20}");
+        struct study *s CLEAN(study_free) = parsed("{target: y}", "{target: y, steps: 20}");
         struct price_steps own;
         s->rows_per_person = 1 + done % 2;
         OK(price_steps(s, &own, NULL));
@@ -257,14 +254,13 @@ TEST(a_run_takes_the_steps_that_others_left)
             OK(price_steps(s, &own, NULL));
             assert_in_range(own.steps, 20 - all - 2, 20 - all);
         }
-        study_free(&s);
     }
 }
 
 /* Servers keep a row for each that an owner sent, since nobody sees which of them were joined. */
 TEST(rows_that_are_linked_take_the_memory_of_all_their_owners)
 {
-    struct study *s = parsed("study: loans", "study: loans");
+    struct study *s CLEAN(study_free) = parsed("study: loans", "study: loans");
     s->link.on = true;
     s->owner[1].batch = 0;
     s->owner[0].columns = 2;
@@ -273,7 +269,6 @@ TEST(rows_that_are_linked_take_the_memory_of_all_their_owners)
     assert_int_equal(method_train_bytes(s), 4 * 33 * (3008 + 1024));
     s->owner[0].pad_to = s->owner[1].pad_to = 3 << 23; /* 3.3 GB each */
     assert_int_equal(method_served(s, NULL), ERR_STUDY);
-    study_free(&s);
 }
 
 /* --- commands --------------------------------------------------------------------------------- */

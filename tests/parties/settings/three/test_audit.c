@@ -89,10 +89,9 @@ static enum err share_counts(const struct audit_running *a, struct three *g)
         cells[q] = w->query[q].cells;
     TRY(counts_new(&g->counts, cells, CANDIDATES, a->bounds->counts.bits));
     for (size_t q = 0; q < CANDIDATES; q++) {
-        struct share64 x;
+        struct share64 x CLEAN(share64_free) = {0};
         TRY(three_share64(p, &x, (const uint64_t *)a->counts + w->query[q].offset, cells[q], q));
         ring64_copy(counts_query(g->counts, q), x);
-        share64_free(&x);
     }
     return a->s.study->score == AIM_L2 ? counts_finish_squares(p, g->counts)
                                        : counts_finish(p, g->counts);
@@ -140,7 +139,7 @@ static enum err perform(struct audit_seat *s, struct engine_step *step, struct s
 static enum err ask(struct audit_seat *s, struct ask *r, struct share64 *noise, size_t *index,
                     double *out)
 {
-    struct engine_step step;
+    struct engine_step step CLEAN(three_step_clear) = {0};
     uint64_t estimate[CELLS * CANDIDATES];
     const bool unclamped = s->a->flaw == UNCLAMPED && r->kind == ASK_SELECT;
     enum err e;
@@ -162,7 +161,6 @@ static enum err ask(struct audit_seat *s, struct ask *r, struct share64 *noise, 
     for (size_t k = 0; s->a->flaw == HALF_NOISE && k < r->weights / 2; k++)
         r->weight[k] *= 2;
     e = perform(s, &step, noise, index, out);
-    three_step_clear(&step);
     return e;
 }
 

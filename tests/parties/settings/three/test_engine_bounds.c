@@ -81,7 +81,7 @@ static void moves_no_more_than_its_bound(const struct study_options *o, unsigned
         replace_upload(h.w, hostile, noise);
         OK(three_run(5, tally_up, &h, NULL));
         for (size_t q = 0; q < load->queries; q++) {
-            int64_t *others;
+            int64_t *others CLEAN(memory_release) = NULL;
             uint64_t total = 0;
             if (!load->query[q].maximal)
                 continue;
@@ -94,7 +94,6 @@ static void moves_no_more_than_its_bound(const struct study_options *o, unsigned
             }
             assert_in_range(total, 0, most_total);
             at += load->query[q].cells;
-            memory_free(&others);
         }
     }
     three_result_free(&h.sums);
@@ -139,7 +138,7 @@ static enum err compare_ranges(struct party *p, void *shared)
     const size_t count[NOISE_LAWS] = {[NOISE_GAUSS] = 7, [NOISE_GUMBEL] = 3};
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     uint8_t(*digest)[2][32] = shared, changed[32];
-    struct tape tape, range = {0};
+    struct tape tape CLEAN(tape_free) = {0}, range CLEAN(tape_free) = {0};
     struct bytes kept CLEAN(bytes_clear) = {0};
     bool right = true;
     tape_start(&tape, id, NOISE_BOX_MULLER);
@@ -164,8 +163,6 @@ static enum err compare_ranges(struct party *p, void *shared)
         struct tape back = {0};
         right = right && range_read(&back, &place, NOISE_BOX_MULLER, &part) == ERR_FORMAT;
     }
-    tape_free(&range);
-    tape_free(&tape);
     return right ? ERR_OK : ERR_MISUSE;
 }
 

@@ -199,14 +199,13 @@ static void at_desk(const char *method, const char *const *part, void (*ask)(str
 static enum err prepare(struct three *g, const struct ask *r, double *cost, size_t *forms,
                         size_t moved)
 {
-    struct engine_step step;
+    struct engine_step step CLEAN(three_step_clear) = {0};
     TRY(three_prepare(g, r, &step));
     assert_true(mpq_equal(step.price.cost, step.price.measuring));
     *cost = mpq_get_d(step.price.cost) * 0x1p41;
     *forms = three_step(&step)->noise[NOISE_GAUSS];
     assert_true(step.price.epsilon_slack == (double)moved * g->slack.marginal);
     assert_true(step.price.delta_slack > 0 && three_step(&step)->noise[NOISE_GUMBEL] == 0);
-    three_step_clear(&step);
     return ERR_OK;
 }
 

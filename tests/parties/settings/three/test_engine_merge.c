@@ -58,7 +58,7 @@ static enum err price_and_ask(const struct aim_backend *b, const struct whole *w
 {
     struct ask_terms terms = {
         .domain = w->s.study->domain, .workload = w->s.study->workload, .score = w->s.study->score};
-    struct ask_price price;
+    struct ask_price price CLEAN(ask_price_clear) = {0};
     enum err e;
     TRY(score_merged(&terms.bounds, &w->bounds->counts, terms.workload, a->merges));
     if (a->round == 0) /* the most that is permitted: more than a cell of codes can count */
@@ -68,7 +68,6 @@ static enum err price_and_ask(const struct aim_backend *b, const struct whole *w
     a->price = &price;
     if (e == ERR_OK)
         e = ask_and_note(b, a, out);
-    ask_price_clear(&price);
     return e;
 }
 

@@ -53,8 +53,8 @@ static uint64_t payload_sent(const struct party *p)
 /* Opens scores or a set, without what servers say around it; adds up what that takes. */
 static enum err open_alone(struct three *g, const struct ask *a, uint64_t *rounds, uint64_t *bytes)
 {
-    struct engine_step step;
-    struct tape range = {0};
+    struct engine_step step CLEAN(three_step_clear) = {0};
+    struct tape range CLEAN(tape_free) = {0};
     int64_t *values CLEAN(memory_release) = NULL;
     size_t measured;
     enum err e;
@@ -69,8 +69,6 @@ static enum err open_alone(struct three *g, const struct ask *a, uint64_t *round
     *bytes = payload_sent(g->party) - *bytes;
     if (e == ERR_OK && measured != step.price.cells)
         e = ERR_MISMATCH;
-    tape_free(&range);
-    three_step_clear(&step);
     return e;
 }
 

@@ -494,7 +494,7 @@ static void same_forms(const struct copula_result *a, const struct copula_result
 
 TEST(a_copula_of_two_equals_the_plaintext_copula)
 {
-    struct duet *d = memory_array(1, sizeof *d);
+    struct duet *d CLEAN(memory_release) = memory_array(1, sizeof *d);
     struct plaintext *p;
     struct aim_backend backend;
     struct copula_options options;
@@ -522,7 +522,6 @@ TEST(a_copula_of_two_equals_the_plaintext_copula)
     copula_result_free(&plain);
     plaintext_free(&p);
     duet_free(d);
-    memory_free(&d);
 }
 
 static void same_counts(const struct aim_result *a, const struct aim_result *b,
@@ -546,7 +545,7 @@ static void same_counts(const struct aim_result *a, const struct aim_result *b,
 /* Whole runs of AIM, what they open, and what they cost. */
 static void equals(const struct study_options *o)
 {
-    struct duet *d = memory_array(1, sizeof *d);
+    struct duet *d CLEAN(memory_release) = memory_array(1, sizeof *d);
     struct plaintext *p;
     struct aim_backend backend;
     struct aim_result *plain = NULL;
@@ -575,7 +574,6 @@ static void equals(const struct study_options *o)
     aim_result_free(&plain);
     plaintext_free(&p);
     duet_free(d);
-    memory_free(&d);
 }
 
 TEST(a_run_of_two_equals_the_plaintext_run)
@@ -597,7 +595,7 @@ TEST(a_run_with_joint_noise_equals_too)
 /* Both of what a server can send and no server has: who sent it is named, and what. */
 TEST(what_no_server_sends_is_named)
 {
-    struct duet *d = memory_array(1, sizeof *d);
+    struct duet *d CLEAN(memory_release) = memory_array(1, sizeof *d);
     duet_new(d, OPTIONS(.owners = OWNERS, .two = true, .rounds = 1, .epsilon = 2));
     false_labels = true;
     run_session(d);
@@ -610,7 +608,6 @@ TEST(what_no_server_sends_is_named)
     assert_int_equal(d->seat[0].e, ERR_FORMAT);
     support_says(d->seat[0].words, "server 1 sent what is no point of the group");
     duet_free(d);
-    memory_free(&d);
 }
 
 /* It takes the owner's noise alone, and as much of it as a curator's run takes. */
@@ -957,7 +954,7 @@ TEST(other_rows_have_other_seeds)
 /* Neither part tells anything alone: the same counts under another secret look quite different. */
 TEST(what_a_provider_gets_is_counts_less_a_stream)
 {
-    struct duet *d = memory_array(1, sizeof *d);
+    struct duet *d CLEAN(memory_release) = memory_array(1, sizeof *d);
     size_t cells;
     uint64_t *sum, total[2] = {0};
     duet_new(d, OPTIONS(.owners = OWNERS, .two = true, .copula = "method: copula\n"));
@@ -984,7 +981,6 @@ TEST(what_a_provider_gets_is_counts_less_a_stream)
         assert_int_equal(upload_check(&d->part[1][i], i, d->s.study->terms.digest), ERR_DATA);
     memory_free(&sum);
     duet_free(d);
-    memory_free(&d);
 }
 
 /* --- noise ------------------------------------------------------------------------------------ */
@@ -1050,7 +1046,7 @@ TEST(an_owners_noise_is_known_to_no_server)
 {
     static const struct statistics_distribution *const law[] = {&statistics_gaussian,
                                                                 &statistics_gumbel};
-    struct duet_draw *x = memory_array(2, sizeof *x);
+    struct duet_draw *x CLEAN(memory_release) = memory_array(2, sizeof *x);
     for (unsigned k = 0; k < NOISE_LAWS; k++) {
         struct statistics_verdict v = {.p = 1};
         draw_owners(&x[0], k);
@@ -1070,13 +1066,12 @@ TEST(an_owners_noise_is_known_to_no_server)
             assert_int_equal(again, 0);
         }
     }
-    memory_free(&x);
 }
 
 /* Nothing is taken unless all is there; what is taken is on no disk. */
 TEST(an_owners_noise_is_taken_once_and_ends)
 {
-    struct duet *d = memory_array(1, sizeof *d);
+    struct duet *d CLEAN(memory_release) = memory_array(1, sizeof *d);
     struct own_tape t CLEAN(own_tape_free) = {.id = {0}};
     struct ahead a = {0}, again;
     struct price_ahead plan;
@@ -1097,7 +1092,6 @@ TEST(an_owners_noise_is_taken_once_and_ends)
     assert_int_equal(owner_noise_take(&again, d->store[0], d->s.study, 0, &t, some, &quiet),
                      ERR_AGAIN);
     duet_free(d);
-    memory_free(&d);
 }
 
 /* Joint noise is a multiple of h, which is 2^17, and both own parts: none of them is missing. */
@@ -1117,7 +1111,7 @@ static void has_all_parts(const struct duet *d)
 /* What an opening tells a server, less m x and what it knows itself, has the whole deviation. */
 static void audit(const char *noise_by)
 {
-    struct duet *d = memory_array(1, sizeof *d);
+    struct duet *d CLEAN(memory_release) = memory_array(1, sizeof *d);
     int64_t *x;
     double *rest = memory_array(WORDS, sizeof *rest);
     size_t cells;
@@ -1147,7 +1141,6 @@ static void audit(const char *noise_by)
     }
     memory_free_all(&x, &rest);
     duet_free(d);
-    memory_free(&d);
 }
 
 TEST(what_a_server_sees_has_all_the_noise_that_is_paid_for)
