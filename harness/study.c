@@ -189,13 +189,12 @@ static enum err add_sealing(struct support_study *s, struct log *log)
         struct identity *me CLEAN(identity_free) = NULL;
         struct bytes from CLEAN(bytes_clear) = {0}, to CLEAN(bytes_clear) = {0};
         char text[SEALING_TEXT_SIZE], key[IDENTITY_TEXT_SIZE];
-        const char *at;
         TRY(identity_load(&me, support_path(s, "s%u.key", i), log));
         TRY(sealing_new(s->study, me, support_path(s, "s%u.seal", i), text, log));
         TRY(file_read(s->path, 1 << 20, &from, log));
         bytes_put_u8(&from, 0);
         public_identity_text(&me->public, key);
-        at = strstr((const char *)from.data, key) + strlen(key) + 1;
+        const char *at = strstr((const char *)from.data, key) + strlen(key) + 1;
         bytes_put(&to, from.data, (size_t)(at - (const char *)from.data));
         text_put(&to, "    sealing: %s\n%s", text, at);
         TRY(bytes_ok(&to));
@@ -209,7 +208,6 @@ enum err support_study_new(struct support_study *s, const struct study_options *
 {
     const char *folders = getenv("TREFOIL_FOLDERS");
     FILE *f;
-    enum err e;
     *s = (struct support_study){.owners = o->owners > 0 ? o->owners : 3,
                                 .host = o->host != NULL ? o->host : "127.0.0.1"};
     TRY(secret_start());
@@ -226,7 +224,7 @@ enum err support_study_new(struct support_study *s, const struct study_options *
     f = fopen(s->path, "w");
     if (f == NULL)
         return ERR_SYSTEM;
-    e = write_study(s, o, f, log);
+    enum err e = write_study(s, o, f, log);
     if (fclose(f) != 0)
         e = ERR_SYSTEM;
     if (e == ERR_OK)

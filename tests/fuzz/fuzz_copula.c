@@ -19,12 +19,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct domain *d;
     struct table *t = NULL;
     struct densities inside = {0};
-    enum err e;
-    int fd;
     bytes_put(&text, data, size);
     digest_append(&text);
-    fd = fuzz_file(text.data, text.size, path);
-    e = copula_load(&c, &d, path, &log);
+    int fd = fuzz_file(text.data, text.size, path);
+    enum err e = copula_load(&c, &d, path, &log);
     if (e == ERR_OK)
         e = copula_rows(&t, c, ROWS, 1, &log); /* refuses codes that do not exist */
     if (e == ERR_OK)

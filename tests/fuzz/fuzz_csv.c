@@ -54,10 +54,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct table_csv_options options = {.rows.max = 1000};
     struct table *t;
     int fd = fuzz_file(data, size, path);
-    enum err e;
     if (size % 4 == 1) /* a quarter of the inputs as files with decimal commas */
         options = (struct table_csv_options){.delimiter = ';', .rows.decimal = ','};
-    e = table_read_csv(&t, d, path, &options, &log);
+    enum err e = table_read_csv(&t, d, path, &options, &log);
     if (e == ERR_OK) {
         check(t);
         /* writing syncs to disk, so not every time */

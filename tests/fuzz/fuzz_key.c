@@ -41,7 +41,6 @@ static void as_text(const uint8_t *data, size_t size)
 static void as_token(const uint8_t *data, size_t size)
 {
     char text[512] = "", back[TOKEN_TEXT_SIZE];
-    const char *mark;
     struct token t;
     uint8_t seed[INVITE_SEED_SIZE];
     memcpy(text, data, size < sizeof text ? size : sizeof text - 1);
@@ -55,7 +54,7 @@ static void as_token(const uint8_t *data, size_t size)
     }
     if (invite_parse_link(&t.by, seed, text) != ERR_OK)
         return;
-    mark = strrchr(text, '#');
+    const char *mark = strrchr(text, '#');
     invite_link(&t.by, seed, back);
     never(strcmp(mark != NULL ? mark + 1 : text, back) != 0);
 }

@@ -69,12 +69,11 @@ static void make_state(struct bytes *state)
 {
     char path[64];
     struct fuzz_loop_stage s CLEAN(stage_free);
-    struct aim_backend backend;
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     snprintf(path, sizeof path, "/tmp/trefoil-fuzz-loop-%d", (int)getpid());
     unlink(path);
     stage_new(&s, path);
-    backend = plaintext_backend(s.plain);
+    struct aim_backend backend = plaintext_backend(s.plain);
     never(aim_run(&result, &s.options, &backend, NULL) != ERR_OK ||
           file_read(path, 1 << 20, state, NULL) != ERR_OK);
     unlink(path);
@@ -88,7 +87,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_loop_stage s;
     struct aim_result *result;
     char path[64];
-    int fd;
     if (head.size == 0) {
         make_state(&head);
         head.size = HEAD;
@@ -96,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bytes_put(&text, head.data, HEAD);
     bytes_put(&text, data, size);
     digest_append(&text);
-    fd = fuzz_file(text.data, text.size, path); /* no other can be written next to it */
+    int fd = fuzz_file(text.data, text.size, path); /* no other can be written next to it */
     stage_new(&s, path);
     if (aim_run(&result, &s.options, &refuses, NULL) == ERR_OK)
         aim_result_free(&result);

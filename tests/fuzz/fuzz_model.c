@@ -30,12 +30,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bytes text = {0};
     struct model *m;
     struct domain *d;
-    enum err e;
-    int fd;
     bytes_put(&text, data, size);
     digest_append(&text);
-    fd = fuzz_file(text.data, text.size, path);
-    e = model_load(&m, &d, path, CELLS, &log);
+    int fd = fuzz_file(text.data, text.size, path);
+    enum err e = model_load(&m, &d, path, CELLS, &log);
     if (e == ERR_OK && size % 64 == 0) /* writing syncs to disk, so not every time */
         check(m, &text);
     else if (e != ERR_OK && strstr(sink, "error: ") == NULL && e != ERR_NOMEM)

@@ -65,10 +65,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct sockaddr_in at;
     char answer[4096];
     ssize_t n, all = 0;
-    int fd;
     if (at.sin_port == 0)
         at = start();
-    fd = socket(AF_INET, SOCK_STREAM, 0);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
     never(fd < 0);
     if (connect(fd, (struct sockaddr *)&at, sizeof at) == 0) {
         for (size_t sent = 0; sent < size; sent += (size_t)n) { /* in two pieces */

@@ -47,9 +47,8 @@ static bool count(const struct upload *u, uint64_t cell[6])
     uint64_t *const out[] = {cell};
     never(lattice_multiply(&products, rows.ring, rows.plan, u->vector.data) != ERR_OK);
     for (size_t k = 0; k < rows.plan->results; k++) {
-        enum err e;
         never(lattice_hide(products, k, rows.prg, hidden, share) != ERR_OK);
-        e = lattice_open(rows.key, hidden, open);
+        enum err e = lattice_open(rows.key, hidden, open);
         never(e != ERR_OK && e != ERR_DATA);
         if (e != ERR_OK)
             return false;

@@ -108,15 +108,15 @@ static enum err open_with(struct wire *w, unsigned index)
     struct session_offer offer = {.lanes = 2};
     struct reader r = w->left;
     size_t n = 0;
-    const uint8_t *p;
-    enum err e;
     never(secret_start() != ERR_OK);
     (void)reader_u8(&r);
-    p = reader_block(&r, &n); /* the first message is also the one that called servers 1 and 2 */
+    const uint8_t *p = reader_block(
+        &r, &n); /* the first message is also the one that called servers 1 and 2 */
     if (p != NULL)
         bytes_put(&propose, p, n);
     (void)session_is_propose(&propose);
-    e = session_open(&s, &t, 3, index, &terms, index == 0 ? NULL : &propose, &offer, 60000, NULL);
+    enum err e = session_open(&s, &t, 3, index, &terms, index == 0 ? NULL : &propose, &offer, 60000,
+                              NULL);
     never((e == ERR_OK) != (s != NULL));
     session_free(&s);
     bytes_clear(&propose);

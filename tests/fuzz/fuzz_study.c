@@ -81,10 +81,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
     struct bytes text CLEAN(bytes_clear) = {0};
     struct study *s CLEAN(study_free) = NULL;
-    enum err e;
     never(secret_start() != ERR_OK);
     put_with_keys(&text, data, size);
-    e = study_parse(&s, "fuzz", text.data, text.size, &log);
+    enum err e = study_parse(&s, "fuzz", text.data, text.size, &log);
     if (e == ERR_OK)
         use(s, &text);
     else if (e != ERR_NOMEM && strncmp(sink, "error: fuzz", 11) != 0)

@@ -59,11 +59,10 @@ static void refused(enum trefoil_status status, enum trefoil_status expected,
 TEST(columns_are_the_studys)
 {
     struct trefoil *t CLEAN(trefoil_close) = opened("tree");
-    const struct trefoil_column *c;
     assert_int_equal(trefoil_kind(t), TREFOIL_TREE);
     assert_true(fabs(trefoil_total(t) - 1500) < 100);
     assert_int_equal(trefoil_columns(t), 4);
-    c = trefoil_column(t, 0);
+    const struct trefoil_column *c = trefoil_column(t, 0);
     assert_string_equal(c->name, "age");
     assert_int_equal(c->kind, TREFOIL_WHOLE);
     assert_true(c->min == 0 && c->max == 19 && c->codes == 20 && c->missing == NULL);
@@ -283,7 +282,6 @@ TEST(rows_and_answers_are_given_as_arrow)
     struct trefoil_error error;
     struct ArrowSchema schema;
     struct ArrowArray array, column;
-    const struct ArrowArray *words;
     assert_int_equal(trefoil_sample(model, 500, 3, TREFOIL_USUAL, &rows, &error), TREFOIL_OK);
     assert_int_equal(trefoil_rows_arrow(model, rows, &schema, &array, &error), TREFOIL_OK);
     assert_string_equal(schema.format, "+s");
@@ -331,7 +329,7 @@ TEST(rows_and_answers_are_given_as_arrow)
     assert_int_equal(trefoil_answer_arrow(model, answers->answer[0], &schema, &array, &error),
                      TREFOIL_OK);
     assert_int_equal(array.n_children, 3);
-    words = array.children[0]->dictionary;
+    const struct ArrowArray *words = array.children[0]->dictionary;
     assert_int_equal(words->length, trefoil_column(model, trefoil_find(model, "sex"))->values);
     assert_string_equal(schema.children[1]->name, answers->answer[0]->item[0]);
     for (size_t i = 0; i < answers->answer[0]->lines; i++)
@@ -509,11 +507,10 @@ TEST(a_file_of_errors_that_is_altered_is_refused)
     struct trefoil *t CLEAN(trefoil_close) = opened("tree");
     struct trefoil_error e;
     struct trefoil_answers *a CLEAN(trefoil_answers_free) = NULL;
-    int byte;
     FILE *f = fopen(in("tree/errors"), "r+b");
     assert_non_null(f);
     assert_int_equal(fseek(f, 100, SEEK_SET), 0);
-    byte = fgetc(f);
+    int byte = fgetc(f);
     assert_int_equal(fseek(f, 100, SEEK_SET), 0);
     fputc(byte ^ 1, f);
     fclose(f);

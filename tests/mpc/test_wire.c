@@ -140,9 +140,8 @@ static enum err ask(struct three *g, struct ask *r, size_t *selected, int64_t *v
     struct engine_step step CLEAN(three_step_clear) = {0};
     struct tape range CLEAN(tape_free) = {0};
     size_t measured;
-    enum err e;
     TRY(three_prepare(g, r, &step));
-    e = three_reserve(g, &step);
+    enum err e = three_reserve(g, &step);
     if (e == ERR_OK)
         e = range_cut(&g->tape, three_step(&step)->noise, &range);
     if (e == ERR_OK && r->kind == ASK_SELECT)

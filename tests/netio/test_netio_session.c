@@ -521,7 +521,6 @@ static enum err hear(struct session_server s[3], unsigned who, const struct line
 {
     struct log log = {.buffer = s[who].sink, .buffer_size = sizeof s[who].sink, .level = LOG_DEBUG};
     struct bytes propose CLEAN(bytes_clear) = {0};
-    enum err e;
     for (size_t i = 0; i < lines && line[i].word != 0; i++) {
         struct bytes b CLEAN(bytes_clear) = {0};
         write_line(&b, &line[i]);
@@ -531,8 +530,8 @@ static enum err hear(struct session_server s[3], unsigned who, const struct line
     }
     raw_prefix(&propose, 1, SESSION_PROTOCOL, attempt_a);
     transport_memory_hurry(s[who].transport);
-    e = session_open(&s[who].session, s[who].transport, 3, who, &s[who].terms, &propose,
-                     &s[who].offer, support_patience_ms(10), &log);
+    enum err e = session_open(&s[who].session, s[who].transport, 3, who, &s[who].terms, &propose,
+                              &s[who].offer, support_patience_ms(10), &log);
     assert_true((e == ERR_OK) == (s[who].session != NULL));
     return e;
 }
@@ -585,9 +584,8 @@ TEST(what_neighbours_say_is_judged)
     };
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
         struct session_server s[3];
-        enum err e;
         in_memory(s);
-        e = hear(s, 1, scripts[i].line, sizeof scripts[i].line / sizeof *scripts[i].line);
+        enum err e = hear(s, 1, scripts[i].line, sizeof scripts[i].line / sizeof *scripts[i].line);
         if (e != scripts[i].e || strstr(s[1].sink, scripts[i].words) == NULL)
             fail_msg("script %zu: %s\n%s", i, error_text(e), s[1].sink);
         sit_down(s);

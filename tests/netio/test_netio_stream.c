@@ -112,7 +112,6 @@ static enum err one_round(struct stream_party *p, struct net *net, size_t round)
     struct net_flow flow[2];
     struct pipe pipe[2];
     struct net_exchange r = {0};
-    enum err e;
 
     for (size_t k = 0; k < count; k++) {
         enum net_peer to = k + first == 0 ? NET_NEXT : NET_PREV;
@@ -137,7 +136,7 @@ static enum err one_round(struct stream_party *p, struct net *net, size_t round)
         r.send[to] = s->out, r.send_size[to] = s->send_size;
         r.receive[from] = s->in, r.receive_size[from] = s->receive_size;
     }
-    e = p->whole ? net_exchange(net, &r) : net_stream(net, flow, count);
+    enum err e = p->whole ? net_exchange(net, &r) : net_stream(net, flow, count);
     for (size_t k = 0; k < count; k++) {
         struct pipe *s = &pipe[k];
         unsigned other = net_index_of(p->index, flow[k].from);
@@ -312,14 +311,13 @@ static bool stall(struct netio *netio, size_t k, int64_t patience_ms)
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct transport *t[3];
     struct stream_party p[3];
-    bool in_time;
     OK(three_zmq(t, netio, 4, NULL, NULL, &log));
     start(p, t, &plan);
     p[2].stop_at = k + 1;
     run_three(run_party, p, sizeof *p);
     expect_end(&p[0]);
     expect_end(&p[1]);
-    in_time = p[0].rounds == k && p[1].rounds == k;
+    bool in_time = p[0].rounds == k && p[1].rounds == k;
     start(p, t, &six_rounds);
     for (unsigned i = 0; i < 3; i++)
         p[i].seed = 22;
@@ -618,10 +616,9 @@ TEST(a_long_stream_takes_little_memory)
     struct transport *t[3];
     struct flood f[3];
     struct netio *netio CLEAN(netio_free) = NULL;
-    size_t before;
     OK(netio_new(&netio, &log));
     OK(three_zmq(t, netio, 8, NULL, NULL, &log));
-    before = resident();
+    size_t before = resident();
     for (unsigned i = 0; i < 3; i++)
         f[i] = (struct flood){.index = i, .transport = t[i]};
     run_three(run_flood, f, sizeof *f);

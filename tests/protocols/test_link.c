@@ -418,14 +418,13 @@ TEST(costs_are_those_of_the_formulas)
     static const size_t chosen[] = {2, 4, 7, 9};
     for (size_t k = 0; k < 12; k++) {
         struct linking l CLEAN(linking_free);
-        struct link_cost cost;
         make_case(&l, chosen[k / 3], k % 3 > 0);
         if (chosen[k / 3] == 4) /* whole tables of invalid rows instead of none */
             continue;
         l.most = k % 3 == 0 ? 3 : 0;
         l.keep = k % 3 == 1 ? INNER : 0;
         execute(&l, 1);
-        cost = cost_of(&l);
+        struct link_cost cost = cost_of(&l);
         assert_int_equal(l.costs.rounds, cost.exchanges);
         for (unsigned i = 0; i < 3; i++)
             assert_int_equal(l.costs.sent[i], 8 * cost.words);
@@ -436,12 +435,11 @@ TEST(costs_are_those_of_the_formulas)
 TEST(costs_of_several_tiles_are_those_of_the_formulas)
 {
     struct linking l CLEAN(linking_free) = {.most = 2};
-    struct link_cost cost;
     uint64_t seed = 3;
     tables_fill(&l.t, 0, 70000, 1, 60000, &seed);
     tables_fill(&l.t, 1, 66000, 1, 60000, &seed);
     execute(&l, 1);
-    cost = cost_of(&l);
+    struct link_cost cost = cost_of(&l);
     assert_int_equal(l.costs.rounds, cost.exchanges);
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(l.costs.sent[i], 8 * cost.words);

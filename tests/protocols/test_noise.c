@@ -26,10 +26,9 @@ static enum err make_gauss(struct party *p, void *shared)
     struct gauss_coins coins;
     struct share128 z CLEAN(share128_free) = {0};
     struct share64 rounded CLEAN(share64_free) = {0};
-    struct planes low, high;
     TRY(gauss_draw(p, &coins, b->pairs));
-    low = planes_view(&coins.e, 0, 64);
-    high = planes_view(&coins.e, 64, EXPONENTIAL_DIGITS - 64);
+    struct planes low = planes_view(&coins.e, 0, 64);
+    struct planes high = planes_view(&coins.e, 64, EXPONENTIAL_DIGITS - 64);
     three_put_planes(&b->low, p, &low);
     three_put_planes(&b->high, p, &high);
     three_put64(&b->u, p, coins.u);
@@ -45,14 +44,13 @@ static enum err make_gauss(struct party *p, void *shared)
 static enum err make_gumbel(struct party *p, void *shared)
 {
     struct noise_batch *b = shared;
-    struct planes low, high;
     struct planes e CLEAN(planes_free) = {0};
     struct share64 g CLEAN(share64_free) = {0};
     TRY(planes_new(&e, EXPONENTIAL_DIGITS, b->pairs));
     TRY(share64_new(&g, b->pairs));
     TRY(exponential_sample(p, &e));
-    low = planes_view(&e, 0, 64);
-    high = planes_view(&e, 64, EXPONENTIAL_DIGITS - 64);
+    struct planes low = planes_view(&e, 0, 64);
+    struct planes high = planes_view(&e, 64, EXPONENTIAL_DIGITS - 64);
     three_put_planes(&b->low, p, &low);
     three_put_planes(&b->high, p, &high);
     TRY(gumbel_evaluate(p, g, &e));
@@ -314,9 +312,8 @@ static enum err make_discrete(struct party *p, void *shared)
 {
     struct noise_batch *b = shared;
     struct share64 out CLEAN(share64_free) = {0};
-    enum err e;
     TRY(share64_new(&out, 2 * b->pairs));
-    e = discrete_sample(p, out);
+    enum err e = discrete_sample(p, out);
     three_put64(&b->rounded, p, out);
     return e;
 }

@@ -249,7 +249,6 @@ static enum err over_the_bound(struct party *p, void *shared)
     struct counts *counts CLEAN(counts_free) = NULL;
     struct share64 score CLEAN(share64_free) = {0};
     const struct score_candidate one = {2, r->estimate[2]}, none = {QUERIES, r->estimate[2]};
-    enum err cell, sum, unknown;
     struct log *log = p->log;
     TRY(load_counts(p, r, &counts));
     TRY(share64_new(&score, 1));
@@ -257,11 +256,11 @@ static enum err over_the_bound(struct party *p, void *shared)
     r->noisy[p->index][0] = 0;
     uint64_t estimate[64] = {((uint64_t)1 << (BITS + SCORE_BITS)) + 1};
     struct score_candidate bad = {2, estimate};
-    cell = score_l1(p, score, counts, &bad, SCORE_UNIT);
+    enum err cell = score_l1(p, score, counts, &bad, SCORE_UNIT);
     for (int j = 0; j < 3; j++)
         estimate[j] = (uint64_t)1 << (BITS + SCORE_BITS);
-    sum = score_l1(p, score, counts, &bad, SCORE_UNIT);
-    unknown = score_l1(p, score, counts, &none, SCORE_UNIT);
+    enum err sum = score_l1(p, score, counts, &bad, SCORE_UNIT);
+    enum err unknown = score_l1(p, score, counts, &none, SCORE_UNIT);
     p->log = log;
     TRY(score_l1(p, score, counts, &one, SCORE_UNIT));
     return cell == ERR_REFUSED && sum == ERR_REFUSED && unknown == ERR_REFUSED ? ERR_OK
@@ -277,12 +276,11 @@ static enum err square(struct party *p, void *shared)
     struct share64 scores CLEAN(share64_free) = {0};
     uint64_t rounds, high[200] = {((uint64_t)1 << (BITS + SCORE_BITS)) + 1};
     struct log *log = p->log;
-    enum err refused, without;
     TRY(load_counts(p, r, &counts));
     TRY(share64_new(&scores, QUERIES));
     for (size_t q = 0; q < QUERIES; q++)
         candidates[q] = (struct score_candidate){q, r->estimate[q]};
-    without = score_l2(p, scores, counts, candidates);
+    enum err without = score_l2(p, scores, counts, candidates);
     TRY(counts_finish_squares(p, counts));
     rounds = net_exchanges(p->net);
     TRY(score_l2(p, scores, counts, candidates));
@@ -290,7 +288,7 @@ static enum err square(struct party *p, void *shared)
     TRY(open_ring64(p, OPEN_MASKED, scores, (uint64_t *)r->scores[p->index]));
     p->log = NULL;
     bad = (struct score_candidate){2, high};
-    refused = score_l2(p, share64_view(scores, 0, 1), counts, &bad);
+    enum err refused = score_l2(p, share64_view(scores, 0, 1), counts, &bad);
     p->log = log;
     return rounds == 0 && without == ERR_MISUSE && refused == ERR_REFUSED ? ERR_OK : ERR_DATA;
 }
@@ -346,8 +344,6 @@ static enum err linear(struct party *p, void *shared)
     struct share64 sums CLEAN(share64_free) = {0};
     struct share64 x;
     struct tape tape CLEAN(tape_free) = {0};
-    struct net_counters before, after;
-    enum err e;
     TRY(counts_new(&counts, cells, QUERIES, BITS));
     for (size_t q = 0; q < QUERIES; q++) {
         TRY(three_share64(p, &x, (const uint64_t *)l->counts[q], cells[q], q));
@@ -360,9 +356,9 @@ static enum err linear(struct party *p, void *shared)
     tape_start(&tape, id, NOISE_BOX_MULLER);
     TRY(tape_reserve(p, &tape, NOISE_GAUSS, FORMS));
     three_put64(&l->noise, p, share64_view(tape.reel[NOISE_GAUSS].samples, 0, FORMS));
-    before = net_total(p->net);
-    e = measure_open_sums(p, OPEN_NOISY_FORM, sums, &tape, 1, l->opened[p->index]);
-    after = net_total(p->net);
+    struct net_counters before = net_total(p->net);
+    enum err e = measure_open_sums(p, OPEN_NOISY_FORM, sums, &tape, 1, l->opened[p->index]);
+    struct net_counters after = net_total(p->net);
     l->rounds[p->index] = after.exchanges - before.exchanges;
     l->bytes[p->index] = after.payload_sent - before.payload_sent;
     return e;

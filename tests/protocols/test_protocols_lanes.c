@@ -310,9 +310,8 @@ static enum err count_in_portions(struct party *p, const struct portion_whole *w
 {
     struct lanes_cut c = {.whole = *whole, .lanes = crew_all(p)};
     const struct crew_job job = {CREW_COUNT, put_portion, count_portion, NULL, &c};
-    enum err e;
     portion_sums_new(&c.sums);
-    e = crew_jobs(p, &job);
+    enum err e = crew_jobs(p, &job);
     for (size_t i = 0; i < out.n && e == ERR_OK; i++) {
         out.a[i] = c.sums.sums.a[i];
         out.b[i] = c.sums.sums.b[i];

@@ -116,7 +116,6 @@ static enum err count_them(struct party *p, void *shared)
     struct records_scene *s = shared;
     struct records_held h;
     struct records_query queries[QUERIES_MAX];
-    enum err e;
     hold(&h, s, p->index);
     for (size_t q = 0; q < s->kind->queries; q++) {
         queries[q].n = s->kind->asked[q].n;
@@ -125,7 +124,7 @@ static enum err count_them(struct party *p, void *shared)
     }
     s->watch[p->index] = (struct hooks_watch){count_bytes, count_bytes, s->received[p->index]};
     hooks_watch(p, &s->watch[p->index]);
-    e = records_count(p, &s->kind->shape, h.batch, BATCHES, queries, s->kind->queries);
+    enum err e = records_count(p, &s->kind->shape, h.batch, BATCHES, queries, s->kind->queries);
     for (size_t q = 0; q < s->kind->queries; q++) {
         three_put64(&s->out[q], p, queries[q].out);
         share64_free(&queries[q].out);
@@ -471,11 +470,10 @@ TEST(a_hostile_owner_moves_no_more_than_its_records)
             OK(three_run(9, count_them, &s, NULL));
             for (size_t q = 0; q < few.queries; q++) {
                 uint64_t more = 0, *honest CLEAN(memory_release) = plain_counts(&s, q);
-                uint64_t *others CLEAN(memory_release) = NULL;
                 const size_t last = cells_of(&s, q) - 1;
                 bool mine = false;
                 part->rows = 0; /* so that the batch is left out */
-                others = plain_counts(&s, q);
+                uint64_t *others CLEAN(memory_release) = plain_counts(&s, q);
                 part->rows = rows[batch];
                 for (size_t k = 0; k < few_asked[q].n; k++)
                     mine = mine || few_split[batch][few_asked[q].attribute[k]] == batch;

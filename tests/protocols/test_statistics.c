@@ -19,9 +19,8 @@
 static double *samples(int64_t (*sample)(struct random *r), int bits, uint64_t seed)
 {
     double *x = memory_array(SAMPLES, sizeof *x);
-    struct random r;
     assert_non_null(x);
-    r = random_of(seed);
+    struct random r = random_of(seed);
     for (size_t i = 0; i < SAMPLES; i++)
         x[i] = ldexp((double)sample(&r), -bits);
     return x;
@@ -172,9 +171,8 @@ TEST(wrong_gaussians_fail)
                      {"the sum of twelve uniform numbers", sum_of_uniforms}};
     for (size_t k = 0; k < sizeof mutations / sizeof *mutations; k++) {
         double *z CLEAN(memory_release) = gaussians(k);
-        struct statistics_verdict v;
         mutations[k].mutate(z);
-        v = judge(&statistics_gaussian, z);
+        struct statistics_verdict v = judge(&statistics_gaussian, z);
         if (v.p >= VERDICT_LEAST)
             print_error("%s is not seen: %s, p = %g\n", mutations[k].name, v.statistic, v.p);
         assert_true(v.p < VERDICT_LEAST);

@@ -310,7 +310,6 @@ enum err __wrap_play_round(struct play *play, const struct request *request,
     const struct three *three = play->engine.self;
     const struct party *p = three->party;
     uint8_t of[REQUEST_DIGEST_SIZE];
-    enum err e;
     memcpy(of, digest, sizeof of);
     lies_to = play->log;
     apart.now = apart.still && request->sequence == LAST;
@@ -320,7 +319,7 @@ enum err __wrap_play_round(struct play *play, const struct request *request,
     apart.still = apart.still && !apart.now;
     if (late != NULL && request->sequence == 1)
         villain.done = share_own(late, OWNERS - 1) != 0;
-    e = __real_play_round(play, request, of, result);
+    enum err e = __real_play_round(play, request, of, result);
     apart.now = false;
     return e;
 }
@@ -468,9 +467,8 @@ static bool skipped(bool quick)
 
 static void attack(const struct cheat_attack *a)
 {
-    struct scene c;
     char says[64];
-    c = scene_with(a->cheat, &a->lie, a->noise, "security: abort\n");
+    struct scene c = scene_with(a->cheat, &a->lie, a->noise, "security: abort\n");
     expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run0.log"));
     expect_lies(&c, a->cheat, a->name);
     snprintf(says, sizeof says, "sent something that does not fit (phase %s, check",
@@ -502,10 +500,9 @@ TEST(servers_that_prove_nothing_do_not_notice)
 {
     for (size_t k = 0; k < sizeof attacks / sizeof *attacks; k++) {
         const struct cheat_attack *a = &attacks[k];
-        struct scene c;
         if (!a->unnoticed || skipped(a->quick))
             continue;
-        c = scene_with(a->cheat, &a->lie, a->noise, "security: semi-honest\n");
+        struct scene c = scene_with(a->cheat, &a->lie, a->noise, "security: semi-honest\n");
         expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
         expect_lies(&c, a->cheat, a->name);
         expect_lines(&c, a->cheat, a->lie.phase, ALL, ALL, false);
@@ -544,9 +541,8 @@ static const struct departure {
 
 static void depart(const struct departure *d, unsigned cheat)
 {
-    struct scene c;
     char tries[64];
-    c = scene_with(cheat, &d->lie, NULL, "security: abort\n");
+    struct scene c = scene_with(cheat, &d->lie, NULL, "security: abort\n");
     snprintf(tries, sizeof tries, "UPDATE guard SET tries = %u", d->tries);
     for (unsigned k = 1; k < STUDY_SERVERS_MOST && d->tries > 0; k++)
         support_alter(&c.s, (cheat + k) % STUDY_SERVERS_MOST, tries);

@@ -260,9 +260,8 @@ static void query(sqlite3 *db, const char *sql, char *out, size_t size)
 static size_t next_values(sqlite3_stmt *row)
 {
     int64_t owners;
-    size_t n;
     assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    n = (size_t)sqlite3_column_bytes(row, 0);
+    size_t n = (size_t)sqlite3_column_bytes(row, 0);
     assert_true(n > sizeof owners);
     memcpy(&owners, sqlite3_column_blob(row, 0), sizeof owners);
     assert_true(owners == OWNERS || owners == 1);

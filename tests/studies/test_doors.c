@@ -47,7 +47,6 @@ TEST(a_stolen_key_fills_no_memory)
     struct doors_scene c CLEAN(scene_free);
     unsigned served = 0;
     int64_t end;
-    pid_t child;
     if (!SUPPORT_WITHHOLDS) {
         print_message("# SKIP neither a sanitizer nor qemu lets a child have threads\n");
         skip();
@@ -62,7 +61,7 @@ TEST(a_stolen_key_fills_no_memory)
     attack.curve_public = thief.me->public.curve;
     attack.curve_secret = thief.me->curve_secret;
     before = support_resident(c.server[1]);
-    child = support_withhold(&attack);
+    pid_t child = support_withhold(&attack);
     for (end = support_moment(WITHHOLD_MS); clock_now_ms() < end || served < 10; served++) {
         uint64_t now = support_resident(c.server[1]);
         most = now > most ? now : most;
@@ -176,9 +175,8 @@ TEST(a_folder_of_all_is_refused)
     assert_int_equal(mkdir(file(&c, "server0"), 0700), 0);
     for (unsigned k = 0; k < 2; k++) {
         const mode_t mode = k == 0 ? 0777 : 0720;
-        pid_t pid;
         assert_int_equal(chmod(file(&c, "server0"), mode), 0);
-        pid = support_serve(&c.s, 0, c.s.path);
+        pid_t pid = support_serve(&c.s, 0, c.s.path);
         assert_int_equal(support_wait(pid, 10), 1);
         file_says(file(&c, "server0.log"), "run chmod go-w '");
     }

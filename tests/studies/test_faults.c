@@ -101,7 +101,6 @@ TEST(long_names_are_taken_or_refused)
     for (size_t n = FILE_PATH - LENGTHS; n < FILE_PATH;
          n += getenv("TREFOIL_LONG") != NULL ? 1 : 5, tried++)
         for (size_t k = 0; k < sizeof commands / sizeof *commands; k++) {
-            int code;
             if (commands[k] == run && n + strlen("/run.lock") < FILE_PATH)
                 continue; /* it would wait for servers */
             /* ./././. is where it began */
@@ -109,7 +108,7 @@ TEST(long_names_are_taken_or_refused)
                 folder[i] = (i - given) % 2 == 0 ? '.' : '/';
             folder[n] = '\0';
             unlink(log);
-            code = support_run(log, 60, commands[k]);
+            int code = support_run(log, 60, commands[k]);
             faults_expect_words(log, code, commands[k][0], (long)n);
             refused[k] += code != 0;
             unlink(again);
@@ -159,9 +158,8 @@ TEST(a_book_is_listed_or_refused)
     struct faults_scene *c = *state;
     const char *const a[] = {"share", "--key", file(c, "o0.key"), "--book", NULL};
     struct ledger_limits limits;
-    struct book_entry entry;
     OK(price_limits(c->s.study, &limits, NULL));
-    entry = book_entry_of(c->s.study, &limits, BOOK_SENT);
+    struct book_entry entry = book_entry_of(c->s.study, &limits, BOOK_SENT);
     OK(book_add(file(c, "o0.book"), &entry, NULL));
     entry.terms.text[0] = entry.terms.text[0] == 'b' ? 'c' : 'b'; /* belongs to another study */
     OK(book_add(file(c, "o0.book"), &entry, NULL));
@@ -199,10 +197,9 @@ TEST(a_database_is_counted_or_refused)
 static bool demo_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     const char *log = file(c, "demo.log");
-    int code;
     unlink(log);
     faults_arm(c, kind, n);
-    code = COMMAND(log, 60, "demo", "--folder", c->folder);
+    int code = COMMAND(log, 60, "demo", "--folder", c->folder);
     faults_disarm();
     faults_expect_words(log, code, kind, n);
     return faults_happened(c);

@@ -105,14 +105,13 @@ static void start_all(struct faults_scene *c)
 /* Starts all, one of which has a fault; false if that one did not come up. */
 static bool start_servers(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
-    bool up;
     for (unsigned i = 0; i < c->s.study->servers; i++) {
         if (i == victim)
             faults_arm(c, kind, n);
         start_server(c, i);
         faults_disarm();
     }
-    up = comes_up(c, victim);
+    bool up = comes_up(c, victim);
     for (unsigned i = 0; i < c->s.study->servers; i++)
         assert_true(i == victim || is_ready(c, i));
     return up;
@@ -208,14 +207,13 @@ static void have_upload(struct faults_scene *c)
 static bool upload_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     int shared = -1;
-    bool fired;
     clear_servers(c);
     if (start_servers(c, victim, kind, n)) {
         shared = share(c);
         faults_expect_words(file(c, "share.log"), shared, kind, n);
         faults_expect_words(file(c, "status.log"), ask_status(c), kind, n);
     }
-    fired = faults_happened(c);
+    bool fired = faults_happened(c);
     replace_server(c, victim, kind, n);
     if (shared != 0)
         assert_int_equal(share(c), 0);
@@ -233,11 +231,10 @@ static void set_clock(struct faults_scene *c, const char *seconds)
 /* A vector that comes in parts, without a run. */
 static bool parts_survive(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
-    bool fired;
     clear_servers(c);
     if (start_servers(c, victim, kind, n))
         faults_expect_words(file(c, "share.log"), share(c), kind, n);
-    fired = faults_happened(c);
+    bool fired = faults_happened(c);
     replace_server(c, victim, kind, n);
     assert_int_equal(share(c), 0);
     file_says(file(c, "share.log"), "all three servers have stored the upload");
@@ -251,11 +248,10 @@ static bool parts_survive(struct faults_scene *c, unsigned victim, const char *k
  */
 static bool run_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
-    bool fired;
     have_upload(c);
     if (start_servers(c, victim, kind, n))
         faults_expect_words(file(c, "run.log"), run_waiting(c, "2"), kind, n);
-    fired = faults_happened(c);
+    bool fired = faults_happened(c);
     replace_server(c, victim, kind, n);
     if (run(c) != 0) {
         faults_show(file(c, "run.log"));
@@ -273,7 +269,6 @@ static bool run_survives(struct faults_scene *c, unsigned victim, const char *ki
 static bool lost_run_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     const unsigned lost = (victim + 1) % c->s.study->servers;
-    bool fired, up;
     have_upload(c);
     for (unsigned i = 0; i < c->s.study->servers; i++) {
         if (i == victim)
@@ -285,10 +280,10 @@ static bool lost_run_survives(struct faults_scene *c, unsigned victim, const cha
         start_server(c, i);
         faults_disarm();
     }
-    up = comes_up(c, victim);
+    bool up = comes_up(c, victim);
     if (up)
         faults_expect_words(file(c, "run.log"), run_waiting(c, "0"), kind, n);
-    fired = faults_happened(c);
+    bool fired = faults_happened(c);
     support_kill(&c->server[lost]);
     start_server(c, lost);
     assert_true(is_ready(c, lost));
@@ -302,15 +297,13 @@ static bool lost_run_survives(struct faults_scene *c, unsigned victim, const cha
 /* The analyst's program has the fault: the same command, without it, completes the run. */
 static bool analyst_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
-    bool fired;
-    int code;
     (void)victim;
     have_upload(c);
     start_all(c);
     faults_arm(c, kind, n);
-    code = run(c);
+    int code = run(c);
     faults_disarm();
-    fired = faults_happened(c);
+    bool fired = faults_happened(c);
     faults_expect_words(file(c, "run.log"), code, kind, n);
     if (code != 0 && run(c) != 0)
         fail_msg("%s%ld at the analyst: the run does not go on", kind, n);
@@ -342,13 +335,12 @@ static int replace(struct faults_scene *c)
 /* An existing upload is replaced and withdrawn, at a server whose n-th call fails. */
 static bool withdrawal_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
-    bool fired;
     have_upload(c);
     if (start_servers(c, victim, kind, n)) {
         faults_expect_words(file(c, "share.log"), replace(c), kind, n);
         faults_expect_words(file(c, "share.log"), withdraw(c), kind, n);
     }
-    fired = faults_happened(c);
+    bool fired = faults_happened(c);
     replace_server(c, victim, kind, n);
     assert_int_equal(withdraw(c), 0);
     assert_int_equal(ask_status(c), 0);
@@ -372,7 +364,6 @@ static int share_under(struct faults_scene *c, const char *study)
  */
 static bool refusal_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
-    bool fired;
     clear_servers(c);
     set_clock(c, "0\n");
     setenv("FAULT_CLOCK", file(c, "clock"), 1);
@@ -389,7 +380,7 @@ static bool refusal_survives(struct faults_scene *c, unsigned victim, const char
         faults_expect_words(file(c, "share.log"), code, kind, n);
     }
     unsetenv("FAULT_CLOCK");
-    fired = faults_happened(c);
+    bool fired = faults_happened(c);
     replace_server(c, victim, kind, n);
     assert_int_equal(share_under(c, c->s.path), 0);
     end_servers(c);
@@ -409,9 +400,8 @@ static bool owner_survives(struct faults_scene *c, unsigned victim, const char *
     clear_servers(c);
     start_all(c);
     for (unsigned i = 0; i < 3; i++) {
-        int code;
         faults_arm(c, kind, n);
-        code = step[i](c);
+        int code = step[i](c);
         faults_disarm();
         fired = fired || faults_happened(c);
         faults_expect_words(file(c, "%s", log[i]), code, kind, n);
@@ -538,11 +528,10 @@ static int check_statement(struct faults_scene *c)
 /* The same command purges, whatever has failed, and the owners get a statement of it. */
 static bool purge_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
-    int code;
     (void)victim;
     have_upload(c);
     faults_arm(c, kind, n);
-    code = purge(c);
+    int code = purge(c);
     faults_disarm();
     faults_expect_words(file(c, "purge.log"), code, kind, n);
     if (purge(c) != 0 || check_statement(c) != 0)

@@ -60,10 +60,9 @@ static void invited_new(struct invited *p, bool seals)
 static void expect_one_key(bool seals)
 {
     struct invited p CLEAN(invited_free);
-    const char *mine, *theirs;
     invited_new(&p, seals);
-    mine = file(&p.c, "g0.csv");
-    theirs = file(&p.c, "g1.csv");
+    const char *mine = file(&p.c, "g0.csv");
+    const char *theirs = file(&p.c, "g1.csv");
     SHARE(&p, 0, 0, "link", mine);
     file_says(file(&p.c, "token.4.test.receipt"), "state held");
     SHARE(&p, 5, 1, "link", theirs);

@@ -124,14 +124,13 @@ TEST(what_is_not_for_a_server_is_refused_in_words)
         const struct odd *o = &odds[k];
         static const uint8_t zeros[32];
         struct support_caller caller CLEAN(support_caller_free);
-        enum err e;
         support_caller_new(&caller, &c->s, o->key, o->server);
         support_caller_begin(&caller, o->kind);
         if (o->terms != NONE)
             bytes_put(&caller.message, o->terms == OURS ? c->s.study->terms.digest : zeros, 32);
         for (size_t i = 0; i < o->times; i++)
             bytes_put_u8(&caller.message, o->value);
-        e = support_call(&caller);
+        enum err e = support_call(&caller);
         if (e != o->e || strstr(caller.reply.text, o->says) == NULL)
             fail_msg("row %zu: %s: %s", k, error_text(e), caller.reply.text);
         assert_int_equal(caller.reply.kind, o->kind);
@@ -307,11 +306,9 @@ TEST(parts_that_do_not_fit_begin_anew)
 {
     struct messages_scene *c = *state;
     struct owner w CLEAN(owner_free);
-    const uint8_t *p;
-    size_t n;
     owner_new(&w, c, 0, 0);
-    p = w.part[1].vector.data;
-    n = w.part[1].vector.size;
+    const uint8_t *p = w.part[1].vector.data;
+    size_t n = w.part[1].vector.size;
     w.part[1].whole = false;
     say_upload(&w, c, 1);
     OK(support_caller_hear(&w.at[1]));
@@ -341,7 +338,6 @@ TEST(a_damaged_vector_keeps_no_other_from_server_2)
 {
     struct messages_scene *c = *state;
     struct owner w[OWNERS];
-    unsigned first;
     char sql[96];
     for (unsigned i = 0; i < OWNERS; i++) {
         owner_new(&w[i], c, i, i);
@@ -349,7 +345,7 @@ TEST(a_damaged_vector_keeps_no_other_from_server_2)
         OK(support_caller_hear(&w[i].at[1]));
     }
     /* in the order of ids it comes before the other */
-    first = memcmp(w[0].part[1].id, w[1].part[1].id, UPLOAD_ID_SIZE) < 0 ? 0 : 1;
+    unsigned first = memcmp(w[0].part[1].id, w[1].part[1].id, UPLOAD_ID_SIZE) < 0 ? 0 : 1;
     snprintf(sql, sizeof sql,
              "UPDATE uploads SET sealed = zeroblob(length(sealed)) WHERE owner = %u", first);
     support_alter(&c->s, 1, sql);

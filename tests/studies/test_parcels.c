@@ -273,11 +273,10 @@ static enum err bring(struct blocks *b, const struct bytes *block)
     const int64_t ms = support_patience_ms(10);
     struct support_caller *x = &b->to;
     uint8_t digest[32];
-    enum err e;
     sealed_digest(block->data, block->size, digest);
     support_caller_begin(x, MESSAGE_PARCEL);
     bytes_put(&x->message, block->data, block->size);
-    e = dials_ask(x->dial, &x->message, &x->reply, ms, ms);
+    enum err e = dials_ask(x->dial, &x->message, &x->reply, ms, ms);
     if (e != ERR_OK) { /* as a courier does */
         dial_free(&x->dial);
         OK(dials_new(&x->dial, x->netio, b->c.s.study, x->me, 0, &quiet));
@@ -345,16 +344,14 @@ TEST(acts_count_in_their_order)
 TEST(what_its_owner_did_not_seal_for_this_server_is_cut)
 {
     struct blocks b CLEAN(blocks_free);
-    struct sealed_from from;
-    struct study other;
     struct bytes m CLEAN(bytes_clear) = {0}, block CLEAN(bytes_clear) = {0};
     struct token t = {.number = 0};
     struct identity *nobody CLEAN(identity_free) = NULL;
     blocks_new(&b, NULL);
     OK(identity_new(&nobody, &quiet));
-    other = *b.c.s.study;
+    struct study other = *b.c.s.study;
     other.terms.digest[0] ^= 1;
-    from = (struct sealed_from){.study = &other, .me = b.me, .serial = b.now};
+    struct sealed_from from = {.study = &other, .me = b.me, .serial = b.now};
     OK(parcel_put_upload(&other, &b.parts[0], 0, false, &m));
     OK(sealed_make(&from, 0, &m, &block));
     assert_int_equal(bring(&b, &block), ERR_PEER); /* of another study */

@@ -343,10 +343,9 @@ TEST(rows_under_another_key_end_no_session)
     struct scene c CLEAN(scene_free) = scene_new(
         OPTIONS(.owners = OWNERS, .two = true, .rounds = 30, .epsilon = 8, .part = last,
                 .more = "late_uploads: join\nmin_owners: 2\n"));
-    pid_t run;
     for (unsigned o = 0; o < 2; o++)
         expect_code(share_own(&c, o), 0, file(&c, "share%u.log", o));
-    run = start_run(&c, "out", NULL);
+    pid_t run = start_run(&c, "out", NULL);
     assert_true(support_wait_for(file(&c, "out.log"), "\n3/30 ", 20));
     assert_int_equal(kill(run, SIGSTOP), 0); /* while the lie is on its way */
     send_lie(&c, 2);
@@ -377,7 +376,6 @@ TEST(a_killed_server_of_two_is_met_again)
         struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .two = true,
                                                              .rounds = 30, .connect_s = 900,
                                                              .round_s = 900, .epsilon = 8));
-        size_t tries;
         pid_t run;
         char words[64], out[SUPPORT_PATH], log[SUPPORT_PATH];
         snprintf(words, sizeof words, "server%u.log", !victim);
@@ -391,7 +389,7 @@ TEST(a_killed_server_of_two_is_met_again)
         assert_true(support_wait_for(log, words, 20));
         assert_true(support_wait_for(out, trying, 20));
         start_server(&c, victim, c.s.path);
-        tries = times(out, trying);
+        size_t tries = times(out, trying);
         expect_code(support_wait(run, 60), 0, out);
         assert_in_range(times(out, trying), 1, tries + 1);
         assert_false(support_contains(log, "silent") || support_contains(out, "did not answer"));

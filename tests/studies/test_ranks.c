@@ -135,8 +135,7 @@ static bool waits_for_ranks(void)
 TEST(a_server_that_nobody_has_asked_stops_with_its_ranks)
 {
     struct scene c CLEAN(scene_free) = set(OPTIONS(.owners = OWNERS, .lanes = RANKS));
-    pid_t pid;
-    pid = c.server[0] = start_ranked(&c, 0, RANKS, support_ports(2 * STUDY_SERVERS_MOST));
+    pid_t pid = c.server[0] = start_ranked(&c, 0, RANKS, support_ports(2 * STUDY_SERVERS_MOST));
     expect_ready(&c, 0);
     c.server[0] = 0;
     kill(pid, SIGTERM);

@@ -138,9 +138,8 @@ static double metric(const struct serve_house *h, unsigned server, const char *n
 {
     struct bytes answer CLEAN(bytes_clear) = {0};
     char line[128];
-    const char *at;
     snprintf(line, sizeof line, "\n%s ", name);
-    at = strstr(ask(h, server, "GET /metrics", &answer), line);
+    const char *at = strstr(ask(h, server, "GET /metrics", &answer), line);
     if (at == NULL)
         fail_msg("/metrics of server %u has no %s:\n%s", server, name, (char *)answer.data);
     return strtod(at + strlen(line), NULL);
@@ -169,7 +168,6 @@ TEST(the_operator_sees_how_it_goes)
 {
     struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = OWNERS));
     struct bytes answer CLEAN(bytes_clear) = {0};
-    const char *text;
     start_all(&h);
     expect(ask(&h, 0, "GET /healthz", &answer), "HTTP/1.1 200");
     expect((const char *)answer.data, "\r\n\r\nok\n");
@@ -201,7 +199,7 @@ TEST(the_operator_sees_how_it_goes)
         assert_true(metric(&h, i, "trefoil_peer_bytes_total{direction=\"sent\"}") > 10000);
     }
     /* the page also says so, and needs nothing else */
-    text = ask(&h, 1, "GET /", &answer);
+    const char *text = ask(&h, 1, "GET /", &answer);
     expect(text, "Server 1, s1");
     expect(text, "3 of 3 owners");
     expect(text, "none in progress");
@@ -291,8 +289,7 @@ TEST(a_server_may_listen_elsewhere)
     struct serve_house h CLEAN(house_free) = house_new(
         OPTIONS(.owners = 1, .round_s = support_slow(5)));
     char listen[64], from[64], to[64];
-    uint16_t elsewhere;
-    elsewhere = support_ports(STUDY_PORTS);
+    uint16_t elsewhere = support_ports(STUDY_PORTS);
     snprintf(listen, sizeof listen, "127.0.0.1:%u", elsewhere);
     start_with(&h, 0, h.s.path, listen);
     start(&h, 1);
@@ -349,12 +346,11 @@ TEST(keys_are_locked_or_the_operator_is_warned)
 {
     const bool may = geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_IPC_LOCK, 0, 0, 0) == 1;
     struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1, .round_s = 1));
-    pid_t limited;
     start(&h, 0);
     assert_int_equal(kilobytes(h.server[0], "VmLck") >= kilobytes(h.server[0], "VmRSS"),
                      !is_warned(&h, 0));
     assert_true(!may || !is_warned(&h, 0));
-    limited = start_limited(&h, 1);
+    pid_t limited = start_limited(&h, 1);
     assert_true(support_wait_for(file(&h, "server1.log"), "is ready", 60));
     assert_true(is_warned(&h, 1));
     kill(limited, SIGKILL);
@@ -366,8 +362,7 @@ TEST(late_uploads_are_refused)
 {
     struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1));
     struct support_caller c CLEAN(support_caller_free);
-    const char *late;
-    late = altered(&h, "deadlines: {", "deadlines: {uploads: 2026-01-01T00:00:00Z, ");
+    const char *late = altered(&h, "deadlines: {", "deadlines: {uploads: 2026-01-01T00:00:00Z, ");
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         start_with(&h, i, late, "127.0.0.1");
     assert_int_equal(share(&h, 0), 5);
@@ -418,7 +413,6 @@ TEST(a_key_that_floods_is_slowed_and_others_are_served)
     struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = OWNERS));
     struct support_caller c CLEAN(support_caller_free);
     unsigned served = 0, refused = 0;
-    pid_t other;
     start_all(&h);
     support_caller_new(&c, &h.s, "o0.key", 0);
     while (refused == 0) {
@@ -427,7 +421,7 @@ TEST(a_key_that_floods_is_slowed_and_others_are_served)
     }
     assert_true(served >= ALLOWED);
     /* meanwhile */
-    other = start_share(&h, 1);
+    pid_t other = start_share(&h, 1);
     while (!has_ended(other))
         ask_many(&c, &served, &refused);
     assert_int_equal(support_wait(other, 10), 0);
@@ -473,10 +467,9 @@ static int two(struct serve_house *h, const char *command, const char *from, con
 static void flip_byte(const char *path, long at)
 {
     FILE *f = fopen(path, "r+b");
-    int c;
     assert_non_null(f);
     assert_int_equal(fseek(f, at, SEEK_SET), 0);
-    c = fgetc(f);
+    int c = fgetc(f);
     assert_int_equal(fseek(f, at, SEEK_SET), 0);
     assert_int_equal(fputc(c ^ 0x40, f), c ^ 0x40);
     assert_int_equal(fclose(f), 0);
@@ -566,7 +559,6 @@ static void forge_last_debit(const char *folder)
     uint8_t entry[8192], head[32];
     sqlite3 *db;
     sqlite3_stmt *row;
-    int n, number;
     snprintf(path, sizeof path, "%s/store.sqlite", folder);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_prepare_v2(db,
@@ -575,11 +567,11 @@ static void forge_last_debit(const char *folder)
                                         -1, &row, NULL),
                      SQLITE_OK);
     assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    n = sqlite3_column_bytes(row, 0);
+    int n = sqlite3_column_bytes(row, 0);
     assert_in_range(n, 1, sizeof entry);
     memcpy(entry, sqlite3_column_blob(row, 0), (size_t)n);
     memcpy(head, sqlite3_column_blob(row, 1), sizeof head);
-    number = sqlite3_column_int(row, 2);
+    int number = sqlite3_column_int(row, 2);
     sqlite3_finalize(row);
     entry[20] ^= 1; /* the digest of the request */
     crypto_hash_sha256_init(&hash);
@@ -727,11 +719,10 @@ TEST(nothing_is_purged_before_its_time)
         OPTIONS(.owners = 1, .more = "retain_days: 30\n"));
     struct bytes page = {0};
     const int64_t before = date_now();
-    double due;
     start_all(&h);
     assert_true(metric(&h, 0, "trefoil_purge_due_timestamp_seconds") == 0);
     assert_int_equal(share(&h, 0), 0);
-    due = metric(&h, 0, "trefoil_purge_due_timestamp_seconds") - 30.0 * 86400;
+    double due = metric(&h, 0, "trefoil_purge_due_timestamp_seconds") - 30.0 * 86400;
     assert_true(due >= (double)before && due <= (double)date_now());
     expect(ask(&h, 0, "GET /", &page), "due to be purged on 20");
     bytes_clear(&page);

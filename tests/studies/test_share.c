@@ -136,11 +136,10 @@ static void the_dry_run_says_what_the_receipt_is_of(struct share_scene *c, const
 {
     struct bytes receipt CLEAN(bytes_clear) = {0};
     char line[96] = "";
-    const char *at;
     assert_int_equal(SHARE(c, csv, "--key", key, "--dry-run"), 0);
     OK(file_read(file(c, "o0.test.receipt"), 1 << 16, &receipt, NULL));
     bytes_put_u8(&receipt, 0);
-    at = strstr((const char *)receipt.data, "\nupload ");
+    const char *at = strstr((const char *)receipt.data, "\nupload ");
     assert_non_null(at);
     snprintf(line, sizeof line, "upload: %.64s", at + 8);
     says(c, line);
@@ -286,10 +285,9 @@ static void upload_named_in(struct share_scene *c, const char *path, const char 
                             char name[65])
 {
     struct bytes text CLEAN(bytes_clear) = {0};
-    const char *at;
     OK(file_read(path, 1 << 16, &text, &c->log));
     bytes_put_u8(&text, 0);
-    at = strstr((const char *)text.data, word);
+    const char *at = strstr((const char *)text.data, word);
     assert_non_null(at);
     snprintf(name, 65, "%.64s", at + strlen(word));
     assert_int_equal(strspn(name, "0123456789abcdef"), 64);
@@ -403,7 +401,6 @@ TEST(terms_are_pinned_and_their_difference_named)
 {
     struct share_scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], altered[SUPPORT_PATH];
-    struct words_text print;
     struct study *study CLEAN(study_free) = NULL;
     scene_new(&c, OPTIONS(.owners = 2));
     start_servers(&c);
@@ -421,7 +418,7 @@ TEST(terms_are_pinned_and_their_difference_named)
     assert_int_equal(SHARE(&c, csv, "--key", key, "--fingerprint", "00000-00000"), 3);
     says(&c, "not 00000-00000");
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
-    print = study_fingerprint(c.s.study);
+    struct words_text print = study_fingerprint(c.s.study);
     file_says(file(&c, "o0.pins"), print.text);
     /* now other terms are refused before anything is read or sent, unless they are given */
     assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 3);
@@ -644,7 +641,6 @@ TEST(a_cut_client_goes_on_where_it_was)
     lossy_new(&l);
     for (unsigned server = 0; server < STUDY_SERVERS_MOST; server++)
         for (size_t k = 0; k < sizeof cuts / sizeof cuts[0]; k++) {
-            size_t all;
             if (server != 1 && cuts[k] > 700)
                 continue; /* only server 1 gets that much */
             for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -653,7 +649,7 @@ TEST(a_cut_client_goes_on_where_it_was)
                 share_with(&l.c, l.study, (const char *const[]){l.csv, "--key", l.key, NULL}), 0);
             says(&l.c, "all three servers have stored the upload");
             /* not more than the upload, what was on its way, and a few handshakes */
-            all = atomic_load(&l.proxy[1].passed);
+            size_t all = atomic_load(&l.proxy[1].passed);
             assert_in_range(all, study_upload_bytes(l.c.s.study, 1),
                             study_upload_bytes(l.c.s.study, 1) + MESSAGE_PART_MAX + 8000);
             if (server == 1 && cuts[k] > 300000)
@@ -669,12 +665,11 @@ TEST(a_killed_client_is_resumed_by_the_same_command)
     lossy_new(&l);
     for (unsigned server = 0; server < STUDY_SERVERS_MOST; server++)
         for (size_t k = 0; k < sizeof cuts / sizeof cuts[0]; k++) {
-            pid_t client;
             if (server != 1 && cuts[k] > 700)
                 continue;
             for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
                 proxy_set(&l.proxy[i], i == server ? cuts[k] : SIZE_MAX, true);
-            client = START(file(&l.c, "killed.log"), "share", l.study, l.csv, "--key", l.key);
+            pid_t client = START(file(&l.c, "killed.log"), "share", l.study, l.csv, "--key", l.key);
             wait_until_reached(&l.proxy[server]);
             if (server == 1 && cuts[k] == 400000) {
                 /* the first part is there, or will be: named in the status */
@@ -705,11 +700,10 @@ TEST(a_server_may_end_in_the_middle_of_an_upload)
 {
     struct lossy l CLEAN(lossy_free);
     const char *a[7] = {"share"};
-    pid_t client;
     lossy_new(&l);
     a[1] = l.study, a[2] = l.csv, a[3] = "--key", a[4] = l.key;
     proxy_set(&l.proxy[1], 400000, true);
-    client = support_start(file(&l.c, "share.log"), a);
+    pid_t client = support_start(file(&l.c, "share.log"), a);
     wait_until_reached(&l.proxy[1]);
     assert_int_equal(support_stop(&l.c.server[1]), 0);
     start_server(&l.c, 1);

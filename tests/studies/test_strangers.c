@@ -124,16 +124,14 @@ TEST(strangers_fill_no_memory)
 {
     struct netio *netio CLEAN(netio_free);
     struct strangers_scene c CLEAN(scene_free);
-    uint64_t before;
-    pid_t run;
     scene_new(&c, OPTIONS(.owners = 2, .rounds = 30, .connect_s = 20, .round_s = 20, .epsilon = 8),
               0);
     share_all(&c);
     OK(netio_new(&netio, &quiet));
-    before = resident(&c);
+    uint64_t before = resident(&c);
     flood(&c, netio);
     assert_true(resident(&c) < before + 32 * MIB); /* of 192 */
-    run = start_run(&c);
+    pid_t run = start_run(&c);
     assert_true(support_wait_for(file(&c, "run.log"), "\n5/30 ", 20));
     before = resident(&c);
     flood(&c, netio);

@@ -303,7 +303,6 @@ TEST(a_run_keeps_its_place_while_its_program_lives)
     struct client *client = NULL;
     uint8_t run[REQUEST_RUN_SIZE] = {7};
     struct client_opened opened;
-    double end;
     int code;
     scene_new(&c, NULL);
     OK(client_new(&client, c.netio, c.s.study, c.me, run, &quiet));
@@ -316,7 +315,7 @@ TEST(a_run_keeps_its_place_while_its_program_lives)
     assert_false(support_contains(file(&c, "second.log"), "did not answer"));
     OK(client_open(client, &opened)); /* it has lost nothing */
     client_free(&client);
-    end = support_deadline(30);
+    double end = support_deadline(30);
     while ((code = run_into(&c, "second")) == 5 && support_again(end))
         ;
     assert_int_equal(code, 0);
@@ -330,11 +329,10 @@ TEST(a_session_that_pays_for_nothing_ends)
     uint8_t run[REQUEST_RUN_SIZE] = {7};
     struct client_opened opened;
     bool closed = false;
-    double limit;
     scene_of(&c, NULL, 1, 3);
     OK(client_new(&client, c.netio, c.s.study, c.me, run, &quiet));
     OK(client_open(client, &opened));
-    limit = support_deadline(20);
+    double limit = support_deadline(20);
     while (!closed && support_again(limit)) {
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) /* where it ends first */
             closed = closed || support_contains(file(&c, "server%u.log", i),

@@ -356,9 +356,9 @@ static void make_room(struct uploads_stage *c, bool real)
 TEST(a_full_disk_is_told_and_passes)
 {
     struct uploads_stage *c = *state;
-    bool real;
     assert_int_equal(mkdir(file(c, "server0"), 0700), 0);
-    real = c->mounts && mount("tmpfs", file(c, "server0"), "tmpfs", 0, "size=4m,mode=0700") == 0;
+    bool real = c->mounts &&
+                mount("tmpfs", file(c, "server0"), "tmpfs", 0, "size=4m,mode=0700") == 0;
     printf("# the disk is %s\n",
            real ? "a tmpfs" : "said to be full: no mount in a namespace here");
     if (!real) {
@@ -411,10 +411,9 @@ static void end_well(struct uploads_stage *c, unsigned i)
 TEST(servers_are_told_to_end_in_the_middle_of_an_upload)
 {
     struct uploads_stage *c = *state;
-    pid_t client;
     start_all(c);
     kill(c->server[2], SIGSTOP);
-    client = start_share(c, BIG);
+    pid_t client = start_share(c, BIG);
     assert_true(support_wait_for(file(c, "server1.log"), "all of its parts are here", 20));
     end_well(c, 1);
     kill(c->server[2], SIGCONT);
@@ -435,11 +434,10 @@ TEST(servers_are_told_to_end_in_the_middle_of_an_upload)
 TEST(servers_are_told_to_end_in_the_middle_of_a_run)
 {
     struct uploads_stage *c = *state;
-    pid_t run;
     start_all(c);
     for (unsigned i = 0; i < OWNERS; i++)
         share(c, i);
-    run = start_run(c);
+    pid_t run = start_run(c);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         char round[16];
         snprintf(round, sizeof round, "\n%u/", i + 1);

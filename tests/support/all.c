@@ -221,9 +221,8 @@ static enum err all_forms(struct party *p, struct all_secrets *s)
 {
     static const uint8_t id[TAPE_ID_SIZE];
     struct tape tape CLEAN(tape_free);
-    enum err e;
     tape_start(&tape, id, NOISE_BOX_MULLER);
-    e = forms_of(p, s, &tape);
+    enum err e = forms_of(p, s, &tape);
     return e;
 }
 

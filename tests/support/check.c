@@ -97,9 +97,8 @@ static enum err sit(struct party *p, void *shared)
 
 void play_run(struct check_play *play)
 {
-    enum err e;
     pthread_mutex_init(&play->lock, NULL);
-    e = three_run(7, sit, play, NULL);
+    enum err e = three_run(7, sit, play, NULL);
     assert_true(e != ERR_NOMEM && e != ERR_SYSTEM);
     if (play->cheat == NOBODY)
         OK(e);
@@ -167,9 +166,8 @@ bool play_opened_all(const struct check_play *play, const struct check_play *hon
 
 bool play_has_sent(struct check_play *play, unsigned server, uint64_t round, enum net_peer to)
 {
-    bool any;
     pthread_mutex_lock(&play->lock);
-    any = play->sent[server][round][to][0].size > 0;
+    bool any = play->sent[server][round][to][0].size > 0;
     pthread_mutex_unlock(&play->lock);
     return any;
 }

@@ -29,10 +29,9 @@ static void redirect(const char *path, int to)
 void support_command(struct command_outcome *o, const char *out, const char *err,
                      const char *const *arguments)
 {
-    pid_t child;
     int status;
     fflush(NULL);
-    child = fork();
+    pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         struct log log = {.file = stderr, .level = LOG_INFO};

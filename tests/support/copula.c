@@ -25,9 +25,8 @@ enum err copula_stage_run(struct copula_result **result, const struct copula_sta
                           const struct copula_options *o, const struct plaintext_noise *noise)
 {
     struct plaintext *p CLEAN(plaintext_free) = NULL;
-    struct aim_backend backend;
     OK(plaintext_new(&p, s->pairs, s->table, noise, NULL));
-    backend = plaintext_backend(p);
+    struct aim_backend backend = plaintext_backend(p);
     return copula_run(result, o, &backend, NULL);
 }
 

@@ -165,14 +165,13 @@ static bool try_command(struct faults_scene *c, const struct faults_command *t, 
                         long n)
 {
     const char *log = file(c, "command.log");
-    int code;
     support_remove(c->folder);
     assert_int_equal(mkdir(c->folder, 0700), 0);
     if (t->copy != NULL)
         faults_copy(t->copy, c->folder);
     unlink(log);
     faults_arm(c, kind, n);
-    code = support_run(log, 60, t->arguments);
+    int code = support_run(log, 60, t->arguments);
     faults_disarm();
     faults_expect_words(log, code, kind, n);
     if (code == 0)

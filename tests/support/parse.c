@@ -32,9 +32,8 @@ struct bytes edited(const char *text, const char *find, const char *replace)
 enum err parse_text(struct parse_fixture *f, const char *text, struct study **study)
 {
     struct bytes b CLEAN(bytes_clear) = with_keys(f, text);
-    enum err e;
     f->sink[0] = '\0';
-    e = study_parse(study, "t.yaml", b.data, b.size, &f->log);
+    enum err e = study_parse(study, "t.yaml", b.data, b.size, &f->log);
     return e;
 }
 

@@ -57,8 +57,7 @@ enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts
     struct identity *me CLEAN(identity_free) = NULL;
     struct bytes packed CLEAN(bytes_clear) = {0};
     uint8_t secret[UPLOAD_SECRET_SIZE] = {1};
-    enum err e;
-    e = identity_load(&me, support_path(&w->s, "o%u.key", o), log);
+    enum err e = identity_load(&me, support_path(&w->s, "o%u.key", o), log);
     if (e == ERR_OK)
         e = rows_of(w, o, &all);
     if (e == ERR_OK && w->persons.count > 0)
@@ -254,10 +253,9 @@ enum err perform(struct whole_seat *s, const struct ask *a, struct ask_told *tol
     struct range_place place;
     struct bytes kept CLEAN(bytes_clear) = {0};
     struct tape range CLEAN(tape_free) = {0};
-    enum err e;
     TRY(three_prepare(s->engine, a, &step));
     range_next(&s->engine->tape, three_step(&step)->noise, &place);
-    e = three_reserve(s->engine, &step);
+    enum err e = three_reserve(s->engine, &step);
     if (e == ERR_OK && !check_clean(s->engine->party))
         e = ERR_MISUSE;
     if (e == ERR_OK)

@@ -292,10 +292,9 @@ static void enumerate(const struct answer_world *w, const struct condition *c, u
     memset(t, 0, sizeof *t);
     for (bool more = true; more;) {
         const struct atom *x[COLUMNS];
-        double p;
         for (unsigned i = 0; i < COLUMNS; i++)
             x[i] = &w->atom[i][at[i]];
-        p = weight_of(w->model, x);
+        double p = weight_of(w->model, x);
         for (unsigned i = 0; i < COLUMNS; i++)
             p *= x[i]->share;
         z += p;
@@ -445,9 +444,8 @@ static bool compare(const struct answer_world *w, unsigned y, unsigned group,
     struct answer_twin t;
     char said[1024] = "";
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
-    struct question_text from;
     put_question(&text, w, y, group, c);
-    from = (struct question_text){.text = (const char *)text.data};
+    struct question_text from = {.text = (const char *)text.data};
     if (question_parse(&q, w->domain, &from, &log) != ERR_OK) {
         support_says(said, "cases");
         return false;
@@ -500,11 +498,10 @@ static void three_groups_add_up(const struct answer_world *w, const struct answe
                                 const char *columns)
 {
     struct question *q CLEAN(question_free) = NULL;
-    struct answer *three CLEAN(answer_free) = NULL;
     char text[400];
     snprintf(text, sizeof text, "SELECT COUNT(*) FROM t GROUP BY %s, \"%s\"", columns,
              w->domain->attribute[2].name);
-    three = answered(w, text, &q);
+    struct answer *three CLEAN(answer_free) = answered(w, text, &q);
     for (size_t line = 0; line < both->lines; line++) {
         const size_t codes = three->lines / both->lines;
         double sum = 0;
@@ -518,7 +515,6 @@ static void three_groups_add_up(const struct answer_world *w, const struct answe
 static size_t check_lines(const struct answer_world *w)
 {
     struct question *q CLEAN(question_free) = NULL, *ordered CLEAN(question_free) = NULL;
-    struct answer *all CLEAN(answer_free) = NULL, *some CLEAN(answer_free) = NULL;
     size_t *lines CLEAN(memory_release) = NULL, *shown CLEAN(memory_release) = NULL;
     char text[600], columns[200];
     size_t n, m, above = 0;
@@ -526,7 +522,7 @@ static size_t check_lines(const struct answer_world *w)
     snprintf(columns, sizeof columns, "\"%s\", \"%s\"", w->domain->attribute[0].name,
              w->domain->attribute[1].name);
     snprintf(text, sizeof text, "SELECT COUNT(*) FROM t GROUP BY %s", columns);
-    all = answered(w, text, &q);
+    struct answer *all CLEAN(answer_free) = answered(w, text, &q);
     OK(answer_shown(all, &shown, &m));
     for (size_t i = 0; i < m; i++)
         mean += all->rows[shown[i]] / (double)m;
@@ -536,7 +532,7 @@ static size_t check_lines(const struct answer_world *w)
              "SELECT COUNT(*) AS n FROM t GROUP BY %s HAVING n > %.17g ORDER BY n DESC, \"%s\" "
              "LIMIT 3",
              columns, mean, w->domain->attribute[1].name);
-    some = answered(w, text, &ordered);
+    struct answer *some CLEAN(answer_free) = answered(w, text, &ordered);
     OK(answer_shown(some, &lines, &n));
     assert_int_equal(n, above < 3 ? above : 3);
     for (size_t i = 0; i < n; i++) {
@@ -594,14 +590,13 @@ TEST(shares_are_those_of_counts)
     for (size_t i = 0; i < 15; i++) {
         const char *c = conditions[i % 5], *all = where[i / 5];
         struct bytes text CLEAN(bytes_clear) = {0};
-        struct question_text from;
         struct answer *a[3] = {NULL};
         struct question *q[3] = {NULL};
         text_put(&text, "SELECT SHARE(%s) FROM t WHERE %s GROUP BY flag, ward;", c, all);
         text_put(&text, "SELECT COUNT(*) FROM t WHERE (%s) AND (%s) GROUP BY flag, ward;", c, all);
         text_put(&text, "SELECT COUNT(*) FROM t WHERE NOT(%s) AND(%s) GROUP BY flag, ward", c, all);
         bytes_put_u8(&text, 0);
-        from = (struct question_text){.text = (const char *)text.data};
+        struct question_text from = {.text = (const char *)text.data};
         for (size_t k = 0; k < 3; k++) {
             OK(question_parse(&q[k], w.domain, &from, NULL));
             OK(answer_new(&a[k], w.sums, &w.inside, q[k], NULL));

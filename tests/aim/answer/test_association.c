@@ -30,7 +30,6 @@ static void room_new(struct association_room *r, uint16_t x, uint16_t y)
 {
     static const char *const wards[] = {"a", "b", "c"}, *const sexes[] = {"f", "m", "x"};
     static const double edges[] = {0, 0, 1, 5, 40}, levels[] = {0, 0, 1, 1, 2, 2};
-    struct random random;
     memset(r, 0, sizeof *r);
     r->x = x;
     r->y = y;
@@ -41,7 +40,7 @@ static void room_new(struct association_room *r, uint16_t x, uint16_t y)
     OK(domain_add_categorical(r->d, "sex", sexes, 3, NULL, DOMAIN_REJECT, NULL));
     OK(domain_add_numeric(r->d, "level", levels, 6, NULL, DOMAIN_CLIP, NULL));
     OK(densities_even(&r->inside, r->d));
-    random = random_of(7u * x + y);
+    struct random random = random_of(7u * x + y);
     for (uint32_t i = 0; i < r->d->attribute[x].size; i++)
         for (uint32_t k = 0; k < r->d->attribute[y].size; k++)
             r->counts[i * r->d->attribute[y].size + k] = (double)(20 + random_below(&random, 30) +

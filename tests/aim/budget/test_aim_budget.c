@@ -203,9 +203,8 @@ TEST(a_ledger_survives_as_text)
 
 TEST(seeds_decide_everything)
 {
-    struct random a CLEAN(random_wipe), b;
-    a = random_of(9);
-    b = random_of(9);
+    struct random a CLEAN(random_wipe) = random_of(9);
+    struct random b = random_of(9);
     for (int i = 0; i < 1000; i++)
         assert_true(random_u64(&a) == random_u64(&b));
     b = random_of(10);

@@ -90,13 +90,11 @@ TEST(products_of_pairs_are_exact)
         int64_t expected[COLUMNS * 4 * COLUMNS * 4] = {0}, found[COLUMNS * 4 * COLUMNS * 4] = {0};
         uint64_t counts[200] = {0};
         size_t start[16];
-        struct forms p;
-        struct random r;
         double most = 0;
         mpz_t squared;
         some_new(&s, 2);
-        p = (struct forms){s.workload, u, group};
-        r = random_of(seed);
+        struct forms p = {s.workload, u, group};
+        struct random r = random_of(seed);
         assert_int_equal(forms_codes(s.workload), CODES_OF_ALL);
         for (size_t a = 0; a < CODES_OF_ALL; a++)
             u[a] = (int64_t)random_below(&r, 401) - 200;
@@ -487,9 +485,8 @@ TEST(without_noise_the_numbers_are_the_tables)
     const struct plaintext_noise none = {.gauss = support_no_noise, .gumbel = support_no_noise};
     struct copula_stage s CLEAN(copula_stage_clear);
     struct copula_result *r CLEAN(copula_result_free) = NULL;
-    struct copula_options o;
     stage_new(&s);
-    o = copula_stage_options(&s, 0.05, 13);
+    struct copula_options o = copula_stage_options(&s, 0.05, 13);
     OK(copula_stage_run(&r, &s, &o, &none));
     assert_true(fabs(r->model->total - ROWS) < 1e-6);
     for (size_t a = 0; a < WIDE; a++) {
@@ -566,7 +563,6 @@ TEST(forms_have_the_noise_that_they_say)
     struct random random;
     const struct plaintext_noise noise = noise_from_random(&random);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
-    struct aim_backend backend;
     struct ask ask CLEAN(ask_clear) = {.kind = ASK_FORMS};
     double opened[RUNS * PAIRS];
     stage_new(&s);
@@ -575,7 +571,7 @@ TEST(forms_have_the_noise_that_they_say)
     OK(memory_new(&ask.weight, ask.weights));
     ask.weight[3] = 5;
     OK(plaintext_new(&p, s.pairs, s.table, &noise, NULL));
-    backend = plaintext_backend(p);
+    struct aim_backend backend = plaintext_backend(p);
     for (size_t i = 0; i < RUNS; i++) {
         struct ask_told told CLEAN(told_clear) = {0};
         OK(backend.ask(backend.self, &ask, &told));
@@ -589,10 +585,9 @@ TEST(forms_have_the_noise_that_they_say)
 TEST(the_same_noise_gives_the_same_copula)
 {
     struct copula_stage s CLEAN(copula_stage_clear);
-    struct copula_options o;
     struct copula_result *r[3];
     stage_new(&s);
-    o = copula_stage_options(&s, 0.05, 13);
+    struct copula_options o = copula_stage_options(&s, 0.05, 13);
     for (uint64_t i = 0; i < 3; i++) {
         struct random random = random_of(i / 2);
         const struct plaintext_noise noise = noise_from_random(&random);
@@ -612,10 +607,9 @@ TEST(a_budget_that_is_too_small_is_refused)
     struct random random;
     const struct plaintext_noise noise = noise_from_random(&random);
     struct copula_result *r = NULL;
-    struct copula_options o;
     stage_new(&s);
     random = random_of(1);
-    o = copula_stage_options(&s, 1e-6, 13);
+    struct copula_options o = copula_stage_options(&s, 1e-6, 13);
     o.share = 0.999; /* enough for the one-ways */
     assert_int_equal(copula_stage_run(&r, &s, &o, &noise), ERR_RANGE);
     assert_null(r);
@@ -701,9 +695,8 @@ TEST(rows_follow_the_copula)
     struct table *t CLEAN(table_free) = NULL, *same CLEAN(table_free) = NULL;
     double share = 0, agree = 0, disagree = 0;
     const size_t n = 20000;
-    struct copula *m;
     stage_new(&s);
-    m = fitted(&s, &r);
+    struct copula *m = fitted(&s, &r);
     OK(copula_rows(&t, m, n, 5, NULL));
     OK(copula_rows(&same, m, n, 5, NULL));
     assert_int_equal(t->rows, n);
@@ -728,13 +721,11 @@ TEST(a_copula_is_asked)
     struct copula_stage s CLEAN(copula_stage_clear);
     struct copula_result *r CLEAN(copula_result_free) = NULL;
     struct model_sums *sums CLEAN(model_sums_free) = NULL;
-    const struct copula *m;
     const struct clique asked = {.n = 1, .attribute = {3}};
     double *half CLEAN(memory_release) = NULL, *counts CLEAN(memory_release) = NULL, rows = 0;
-    const struct domain_attribute *a;
     stage_new(&s);
-    m = fitted(&s, &r);
-    a = m->domain->attribute;
+    const struct copula *m = fitted(&s, &r);
+    const struct domain_attribute *a = m->domain->attribute;
     OK(copula_sums(&sums, m, NULL));
     OK(memory_new(&half, a[0].size));
     OK(memory_new(&counts, a[3].size));

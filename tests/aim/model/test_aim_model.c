@@ -120,10 +120,9 @@ TEST(beliefs_and_marginals_match_the_joint)
     struct random r = random_of(2);
     for (int run = 0; run < 60; run++) {
         struct model_world w CLEAN(world_free);
-        struct model *m CLEAN(model_free) = NULL;
         struct model_memo *memo CLEAN(model_memo_free) = NULL;
         world_new(&w, &r);
-        m = model_of(&w);
+        struct model *m CLEAN(model_free) = model_of(&w);
         OK(model_memo_new(&memo, m));
         model_set_total(m, 1000);
         for (size_t i = 0; i < m->parameters; i++) /* some runs with very sharp potentials */
@@ -233,16 +232,14 @@ TEST(mirror_descent_follows_its_twin)
     for (int run = 0; run < 6; run++) {
         struct model_fitted result;
         struct model_world w CLEAN(world_free);
-        struct model *m CLEAN(model_free) = NULL;
-        double loss;
         world_new(&w, &r);
         measure(&f, &w, &r);
-        m = model_of(&w);
+        struct model *m CLEAN(model_free) = model_of(&w);
         model_set_total(m, model_estimate_total(w.domain, f.measurement, w.cliques));
         t.world = &w;
         t.fit = &f;
         t.total = model_total(m);
-        loss = twin_fit(&t, 60);
+        double loss = twin_fit(&t, 60);
         OK(mirror_fit(m, f.measurement, w.cliques, 60, &result));
         assert_int_equal(result.iterations, 60);
         assert_true(fabs(result.loss - loss) < 1e-6 * loss);
@@ -286,7 +283,6 @@ TEST(a_warm_start_keeps_the_distribution)
         struct model_world w CLEAN(world_free);
         struct clique larger[CLIQUES];
         struct model *m CLEAN(model_free) = NULL, *next CLEAN(model_free) = NULL;
-        uint64_t cells;
         world_new(&w, &r);
         m = model_of(&w);
         for (size_t i = 0; i < m->parameters; i++)
@@ -305,7 +301,7 @@ TEST(a_warm_start_keeps_the_distribution)
                                            .limit_cells = 1 << 20,
                                            .warm = m},
                      NULL));
-        cells = clique_cells(&w.all, w.domain);
+        uint64_t cells = clique_cells(&w.all, w.domain);
         OK(model_marginal(m, &w.all, before, NULL));
         OK(model_marginal(next, &w.all, after, NULL));
         for (uint64_t i = 0; i < cells; i++)
@@ -442,11 +438,10 @@ TEST(the_fit_agrees_with_plain_descent)
     for (int run = 0; run < 12; run++) {
         struct model_fitted a, b;
         struct model_world w CLEAN(world_free);
-        struct model *m CLEAN(model_free) = NULL, *n CLEAN(model_free) = NULL;
         world_new(&w, &r);
         measure(&f, &w, &r);
-        m = model_of(&w);
-        n = model_of(&w);
+        struct model *m CLEAN(model_free) = model_of(&w);
+        struct model *n CLEAN(model_free) = model_of(&w);
         model_set_total(m, model_estimate_total(w.domain, f.measurement, w.cliques));
         model_set_total(n, model_total(m));
         OK(mirror_fit(m, f.measurement, w.cliques, 20000, &a));

@@ -324,14 +324,13 @@ TEST(products_of_tables_are_those_of_their_cells)
     for (int run = 0; run < 300; run++) {
         struct sweep_shape s;
         struct factor f CLEAN(factor_clear), g CLEAN(factor_clear), out CLEAN(factor_clear);
-        struct scope all, keep;
         shape_new(&s, &r, 5, run % 4 == 0 ? 9 : 4);
-        all = some_of(&r, 5);
+        struct scope all = some_of(&r, 5);
         fill(&f, &all, s.domain, &r);
         all = some_of(&r, 5);
         fill(&g, &all, s.domain, &r);
         all = scope_union(&f.scope, &g.scope);
-        keep = some_of(&r, 5);
+        struct scope keep = some_of(&r, 5);
         all = scope_intersect(&all, &keep);
         OK(factor_new(&out, &all, s.domain));
         multiply_plainly(&f, &g, &out, s.domain);

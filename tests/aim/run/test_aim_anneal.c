@@ -326,12 +326,11 @@ TEST(a_cut_run_goes_on_as_if_nothing_had_been)
     for (int kind = 0; kind < 3; kind++) {
         struct aim_options o = options_of(&s, 0.05);
         struct aim_result *whole, *part;
-        unsigned calls;
         o.annealed = kind == 1;
         o.rounds = kind < 2 ? 5 : 0;
         o.sweeps = kind == 2 ? 3 : 0;
         OK(run(&s, &o, 7, 0, &whole));
-        calls = (unsigned)whole->rounds;
+        unsigned calls = (unsigned)whole->rounds;
         o.state_file = s.path;
         o.resume = true;
         for (unsigned fail = 1; fail <= calls; fail += fail < 6 ? 1 : 3) {
@@ -362,10 +361,9 @@ static void crash_and_go_on(const struct anneal_stage *s, struct aim_options *o,
     for (unsigned crash = 2; crash <= whole->rounds; crash++) {
         struct rounds rounds = {.seed = 7, .fail_at = crash, .keeps = true};
         struct aim_result *part CLEAN(aim_result_free) = NULL;
-        pid_t child;
         int status;
         unlink(s->path);
-        child = fork();
+        pid_t child = fork();
         if (child == 0)
             _exit(run_rounds(s, o, &rounds, &part) == ERR_OK ? 2 : 3);
         assert_int_equal(waitpid(child, &status, 0), child);

@@ -64,10 +64,9 @@ static struct aim_result *run_seeded(const struct loop_stage *s, const struct ai
     struct random r = random_of(seed);
     struct plaintext_noise noise = noise_from_random(&r);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
-    struct aim_backend backend;
     struct aim_result *result;
     OK(plaintext_new(&p, s->workload, s->table, &noise, NULL));
-    backend = plaintext_backend(p);
+    struct aim_backend backend = plaintext_backend(p);
     OK(aim_run(&result, o, &backend, NULL));
     return result;
 }
@@ -402,11 +401,10 @@ TEST(budgets_that_cannot_work_are_refused)
 {
     struct loop_stage s CLEAN(stage_free) = stage_new(50);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
-    struct aim_backend backend;
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct aim_options o = options_of(&s, 1e-9, 4);
     OK(plaintext_new(&p, s.workload, s.table, NULL, NULL));
-    backend = plaintext_backend(p);
+    struct aim_backend backend = plaintext_backend(p);
     assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_RANGE); /* sigma above 4096 */
     assert_null(result);
     o.limits.rho = 0.01;
@@ -429,13 +427,12 @@ TEST(budgets_that_cannot_work_are_refused)
 static unsigned repeats(const struct loop_stage *s, double rho, uint64_t cells, bool earlier)
 {
     struct aim_options o = options_of(s, rho, 6);
-    struct aim_result *r CLEAN(aim_result_free) = NULL;
     unsigned found = 0;
     o.annealed = true;
     o.limits.epsilon_slack = 1;
     o.model_bytes = 8 * cells;
     o.earlier = earlier;
-    r = run_seeded(s, &o, 1);
+    struct aim_result *r CLEAN(aim_result_free) = run_seeded(s, &o, 1);
     for (size_t i = s->workload->one_ways; i < r->measurements; i++) {
         bool before = false;
         for (size_t k = 0; k < i; k++)
@@ -449,11 +446,10 @@ static unsigned repeats(const struct loop_stage *s, double rho, uint64_t cells, 
 static uint32_t first(const struct loop_stage *s, double rho)
 {
     struct aim_options o = options_of(s, rho, 6);
-    struct aim_result *r CLEAN(aim_result_free) = NULL;
     o.annealed = true;
     o.limits.epsilon_slack = 1;
     o.model_bytes = 8 * 40;
-    r = run_seeded(s, &o, 1);
+    struct aim_result *r CLEAN(aim_result_free) = run_seeded(s, &o, 1);
     return r->query[s->workload->one_ways];
 }
 
@@ -483,9 +479,8 @@ TEST(the_lowest_index_wins_ties)
     const struct ask ask = {
         .kind = ASK_SELECT, .queries = 3, .query = query, .estimate = estimate, .price = &price};
     struct plaintext *p CLEAN(plaintext_free) = NULL;
-    struct aim_backend backend;
     OK(plaintext_new(&p, s.workload, s.table, &noise, NULL));
-    backend = plaintext_backend(p);
+    struct aim_backend backend = plaintext_backend(p);
     for (size_t first = 1;; first--) {
         struct ask_told told CLEAN(told_clear) = {0};
         OK(backend.ask(backend.self, &ask, &told));
@@ -513,7 +508,6 @@ TEST(selection_follows_the_softmax)
     struct random r = random_of(8);
     struct plaintext_noise noise = noise_from_random(&r);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
-    struct aim_backend backend;
     int seen[3] = {0};
     double weight[3], sum = 0, chi = 0;
     for (int i = 0; i < 3; i++) {
@@ -521,7 +515,7 @@ TEST(selection_follows_the_softmax)
         sum += weight[i];
     }
     OK(plaintext_new_counts(&p, s.workload, counts, &noise, NULL));
-    backend = plaintext_backend(p);
+    struct aim_backend backend = plaintext_backend(p);
     for (int i = 0; i < TRIALS; i++) {
         struct ask_told told CLEAN(told_clear) = {0};
         OK(backend.ask(backend.self, &ask, &told));
@@ -605,7 +599,6 @@ TEST(measurements_are_written_as_documented)
     char folder[] = "/tmp/trefoil-test-XXXXXX", path[64];
     struct bytes text CLEAN(bytes_clear) = {0};
     json_error_t error;
-    json_t *root, *m;
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/m.json", folder);
     OK(output_measurements(path, &terms, NULL));
@@ -613,13 +606,13 @@ TEST(measurements_are_written_as_documented)
     bytes_put_u8(&text, 0);
     assert_non_null(
         strstr((const char *)text.data, "\"epsilon\":1.0,\"delta\":1e-05,\"rho\":0.1,"));
-    root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     assert_non_null(root);
     assert_string_equal(json_string_value(json_object_get(root, "format")),
                         "trefoil-measurements-1");
     assert_int_equal(json_integer_value(json_object_get(json_object_get(root, "domain"), "a4")), 6);
     assert_int_equal(json_array_size(json_object_get(root, "attributes")), 5);
-    m = json_array_get(json_object_get(root, "measurements"), 5);
+    json_t *m = json_array_get(json_object_get(root, "measurements"), 5);
     assert_int_equal(json_array_size(json_object_get(m, "values")),
                      clique_cells(&a->measurement[5].clique, s.domain));
     assert_true(json_real_value(json_array_get(json_object_get(m, "values"), 0)) ==

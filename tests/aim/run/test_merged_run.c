@@ -94,11 +94,10 @@ static struct aim_result *run(const struct merged_run_stage *g, struct aim_optio
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct table *t CLEAN(table_free) = NULL;
     const struct aim_backend watching = {.self = w, .ask = watch};
-    struct aim_backend backend;
     struct aim_result *result;
     OK(table_read_csv(&t, g->s.study->domain, support_path(&g->s, "rows.csv"), NULL, NULL));
     OK(plaintext_new(&p, g->s.study->workload, t, &noise, NULL));
-    backend = plaintext_backend(p);
+    struct aim_backend backend = plaintext_backend(p);
     if (w != NULL)
         *w = (struct merged_run_watch){backend, g->s.study->domain, g->s.study->workload, 0};
     OK(aim_run(&result, o, w != NULL ? &watching : &backend, NULL));
@@ -110,18 +109,16 @@ TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
     struct merged_run_stage g CLEAN(stage_free) = {0};
     struct aim_result *whole CLEAN(aim_result_free) = NULL, *part CLEAN(aim_result_free) = NULL,
                              *rest CLEAN(aim_result_free) = NULL;
-    struct aim_options o;
-    struct random r;
     struct merged_run_watch w;
     stage_new(&g);
-    o = (struct aim_options){.domain = g.s.study->domain,
-                             .workload = g.s.study->workload,
-                             .limits = {.rho = 2, .epsilon_slack = 1e-3},
-                             .rounds = 4,
-                             .bounds = {.bits = 13},
-                             .slack = {.select = 1e-6, .marginal = 7.7e-6},
-                             .fit_final = 50};
-    r = random_of(3);
+    struct aim_options o = {.domain = g.s.study->domain,
+                            .workload = g.s.study->workload,
+                            .limits = {.rho = 2, .epsilon_slack = 1e-3},
+                            .rounds = 4,
+                            .bounds = {.bits = 13},
+                            .slack = {.select = 1e-6, .marginal = 7.7e-6},
+                            .fit_final = 50};
+    struct random r = random_of(3);
     whole = run(&g, &o, &w, &r);
     assert_int_equal(w.selections, 4);
     assert_true(whole->merges->groups[0] >= 4 && whole->merges->groups[0] < 16);
@@ -150,19 +147,16 @@ TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
 TEST(what_noise_does_not_hide_is_not_merged)
 {
     struct merged_run_stage g CLEAN(stage_free) = {0};
-    struct aim_result *result CLEAN(aim_result_free) = NULL;
-    struct aim_options o;
-    struct random r;
     stage_new(&g);
-    o = (struct aim_options){.domain = g.s.study->domain,
-                             .workload = g.s.study->workload,
-                             .limits = {.rho = 2e6, .epsilon_slack = 1e-3},
-                             .rounds = 1,
-                             .bounds = {.bits = 13, .epsilon = 50},
-                             .slack = {.select = 1e-6, .marginal = 7.7e-6},
-                             .fit_final = 50};
-    r = random_of(4);
-    result = run(&g, &o, NULL, &r);
+    struct aim_options o = {.domain = g.s.study->domain,
+                            .workload = g.s.study->workload,
+                            .limits = {.rho = 2e6, .epsilon_slack = 1e-3},
+                            .rounds = 1,
+                            .bounds = {.bits = 13, .epsilon = 50},
+                            .slack = {.select = 1e-6, .marginal = 7.7e-6},
+                            .fit_final = 50};
+    struct random r = random_of(4);
+    struct aim_result *result CLEAN(aim_result_free) = run(&g, &o, NULL, &r);
     assert_int_equal(result->merges->groups[0], 13);
 }
 
@@ -188,24 +182,22 @@ TEST(a_run_merges_what_scores_have_room_for)
 {
     struct merged_run_stage g CLEAN(stage_free) = {0};
     struct merges kept CLEAN(merges_clear) = {0};
-    struct aim_options o;
     struct random r;
     unsigned seen = 0;
     stage_new(&g);
-    o = (struct aim_options){.domain = g.s.study->domain,
-                             .workload = g.s.study->workload,
-                             .limits = {.rho = 2, .epsilon_slack = 1e-3},
-                             .rounds = 1,
-                             .bounds = {.bits = 10, .counts = 63},
-                             .slack = {.select = 1e-6, .marginal = 7.7e-6},
-                             .fit_final = 5};
+    struct aim_options o = {.domain = g.s.study->domain,
+                            .workload = g.s.study->workload,
+                            .limits = {.rho = 2, .epsilon_slack = 1e-3},
+                            .rounds = 1,
+                            .bounds = {.bits = 10, .counts = 63},
+                            .slack = {.select = 1e-6, .marginal = 7.7e-6},
+                            .fit_final = 5};
     for (unsigned room = 16; room >= o.bounds.bits; room--) {
-        struct aim_result *result CLEAN(aim_result_free) = NULL;
         struct score_bounds merged;
         unsigned some = 0;
         o.bounds.room = room;
         r = random_of(3);
-        result = run(&g, &o, NULL, &r);
+        struct aim_result *result CLEAN(aim_result_free) = run(&g, &o, NULL, &r);
         if (kept.attributes == 0)
             OK(merges_copy(&kept, result->merges));
         for (;; merges_part(&kept)) {
@@ -227,20 +219,18 @@ TEST(a_state_with_merges_beyond_the_room_is_refused)
     struct merged_run_stage g CLEAN(stage_free) = {0};
     const struct aim_backend nobody = {.self = NULL};
     struct aim_result *part CLEAN(aim_result_free) = NULL, *rest CLEAN(aim_result_free) = NULL;
-    struct aim_options o;
-    struct random r;
     stage_new(&g);
-    o = (struct aim_options){.domain = g.s.study->domain,
-                             .workload = g.s.study->workload,
-                             .limits = {.rho = 2, .epsilon_slack = 1e-3},
-                             .rounds = 2,
-                             .rounds_now = 1,
-                             .bounds = {.bits = 10, .counts = 63, .room = 16},
-                             .slack = {.select = 1e-6, .marginal = 7.7e-6},
-                             .fit_final = 5,
-                             .state_file = path("state"),
-                             .resume = true};
-    r = random_of(3);
+    struct aim_options o = {.domain = g.s.study->domain,
+                            .workload = g.s.study->workload,
+                            .limits = {.rho = 2, .epsilon_slack = 1e-3},
+                            .rounds = 2,
+                            .rounds_now = 1,
+                            .bounds = {.bits = 10, .counts = 63, .room = 16},
+                            .slack = {.select = 1e-6, .marginal = 7.7e-6},
+                            .fit_final = 5,
+                            .state_file = path("state"),
+                            .resume = true};
+    struct random r = random_of(3);
     part = run(&g, &o, NULL, &r);
     assert_true(merges_any(part->merges));
     o.bounds.room = o.bounds.bits;
@@ -421,10 +411,9 @@ TEST(events_are_merged_where_what_cannot_occur_allows_it)
     struct merged_run_stage g CLEAN(stage_free) = {0};
     struct output_found found CLEAN(output_found_clear) = {0};
     struct bytes persons CLEAN(bytes_clear) = {0}, stays CLEAN(bytes_clear) = {0};
-    const struct domain *d;
     uint32_t ward, before;
     NEW_STUDY(&g.s, NULL, .owners = 1, .rounds = 8, .epsilon = 4, .domain = visits);
-    d = g.s.study->domain;
+    const struct domain *d = g.s.study->domain;
     ward = domain_find(d, "ward");
     before = domain_find(d, "previous.ward");
     put_stays(&persons, &stays);

@@ -327,10 +327,9 @@ static void same_uploads(struct sql_scene *c, const char *connection, const char
 {
     char expected[65], got[65];
     for (unsigned owner = 0; owner < 2; owner++) {
-        char *columns;
         SHARE(c, owner, csv);
         upload_of(c, expected);
-        columns = strdup(c->o.out);
+        char *columns = strdup(c->o.out);
         assert_non_null(columns);
         SHARE(c, owner, "--sql", connection, "--table", "visits");
         upload_of(c, got);
@@ -834,11 +833,10 @@ TEST(a_password_is_not_taken_from_arguments_nor_from_open_files)
 {
     struct sql_scene c;
     char connection[SUPPORT_PATH + 64], words[SUPPORT_PATH + 200];
-    const char *path;
     if (!has_sqlite)
         skip();
     scene_sqlite(&c, strict, "", connection);
-    path = file(&c, "clinic.conf");
+    const char *path = file(&c, "clinic.conf");
     SHARE(&c, 0, "--sql", "DSN=clinic;pwd=hunter2", "--table", "visits");
     support_says(c.o.err, "--sql holds a password");
     assert_null(strstr(c.o.err, "hunter2"));

@@ -228,7 +228,6 @@ TEST(texts_have_the_codes_of_their_days)
     struct domain *d CLEAN(domain_free) = domain_of(true), *back CLEAN(domain_free) = NULL;
     const struct domain_attribute *a = d->attribute;
     struct bytes bytes CLEAN(bytes_clear) = {0};
-    struct reader r;
     bool same;
     assert_int_equal(domain_code(a, "01.01.2021"), 0);
     assert_int_equal(domain_code(a, "2021-01-31"), 0);
@@ -240,7 +239,7 @@ TEST(texts_have_the_codes_of_their_days)
     assert_int_equal(domain_code(a, "2020"), 6);
     assert_int_equal(domain_code(a, ""), 6);
     domain_write(d, &bytes);
-    r = reader_of(bytes.data, bytes.size);
+    struct reader r = reader_of(bytes.data, bytes.size);
     OK(domain_read(&back, &r, NULL));
     OK(domain_compare(d, back, &same));
     assert_true(same);

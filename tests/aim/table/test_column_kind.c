@@ -78,11 +78,10 @@ TEST(neighbours_merge_and_ranges_are_sets)
     struct values_pool pool CLEAN(pool_clear) = {0};
     struct merges m CLEAN(merges_clear) = {0};
     struct densities even CLEAN(densities_clear) = {0};
-    struct values known;
     OK(merges_choose(&m, d, all, &least, NULL));
     assert_int_equal(m.groups[0], 4); /* the rare two join each other, then the day before */
     assert_int_equal(m.group[0][1], m.group[0][2]);
-    known = values_known(&pool, d->attribute);
+    struct values known = values_known(&pool, d->attribute);
     assert_int_equal(known.spans, 1);
     assert_true(pool.span[known.first].from == domain_number(d->attribute, 0) - 0.5);
     assert_true(pool.span[known.first].below == domain_last(d->attribute) + 0.5);

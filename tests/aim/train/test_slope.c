@@ -247,11 +247,10 @@ static void slope(uint32_t classes)
     sum(&s, s.sums);
     for (uint32_t i = 0; i < features_weights(s.f); i++) {
         const double at = w[i], h = 1e-4;
-        double up, down;
         w[i] = at + h;
-        up = loss(&s, w);
+        double up = loss(&s, w);
         w[i] = at - h;
-        down = loss(&s, w);
+        double down = loss(&s, w);
         w[i] = at;
         assert_true(fabs((up - down) / (2 * h) - (double)s.sums[i]) < 0.05);
     }

@@ -44,12 +44,11 @@ run_with(struct train_scene *s, struct train_options *o, unsigned lost, unsigned
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct slope *g CLEAN(slope_free) = NULL;
     struct train_result *result;
-    struct train_lossy lossy;
     OK(workload_all(&w, s->domain, 1, NULL));
     OK(plaintext_new(&p, w, s->table, &noise, NULL));
     OK(slope_new(&g, s->f, s->table));
     plaintext_train(p, g);
-    lossy = (struct train_lossy){plaintext_backend(p), lost, counts_lost};
+    struct train_lossy lossy = {plaintext_backend(p), lost, counts_lost};
     o->features = s->f;
     o->workload = w;
     o->bounds = (struct score_bounds){.bits = 20};
@@ -118,10 +117,9 @@ TEST(a_run_spends_the_ledger_and_no_more_even_if_a_step_is_lost)
 {
     struct train_options o = {.limits = {.rho = 0.5, .epsilon_slack = 1}, .steps = 12};
     struct train_scene s CLEAN(train_end);
-    struct train_result *r CLEAN(train_result_free) = NULL;
     train_start(&s, 2, 22, 16);
     draw_sums(&s, 3000);
-    r = run(&s, &o, 7);
+    struct train_result *r CLEAN(train_result_free) = run(&s, &o, 7);
     assert_int_equal(r->steps, 12);
     assert_true(r->step[6].lost && r->step[6].value == NULL && train_length(r, 6) == 0);
     assert_memory_equal(r->step[7].weight, r->step[6].weight, r->weights * sizeof(int16_t));
@@ -193,19 +191,18 @@ TEST(a_run_learns_and_the_order_of_rows_changes_no_bit)
 {
     struct train_options o = {.limits = {.rho = 1, .epsilon_slack = 1}, .steps = 40};
     struct train_scene s CLEAN(train_end);
-    struct train_result *r CLEAN(train_result_free) = NULL, *again CLEAN(train_result_free) = NULL;
     struct classifier *c CLEAN(classifier_free) = NULL;
     struct classifier_check check CLEAN(classifier_check_clear);
     train_start(&s, 2, 22, 16);
     draw_sums(&s, 3000);
-    r = run(&s, &o, UINT32_MAX);
+    struct train_result *r CLEAN(train_result_free) = run(&s, &o, UINT32_MAX);
     for (size_t i = 0, k = s.table->rows - 1; i < k; i++, k--)
         for (size_t a = 0; a < TRAIN_COLUMNS; a++) {
             const uint16_t code = s.table->column[a][i];
             s.table->column[a][i] = s.table->column[a][k];
             s.table->column[a][k] = code;
         }
-    again = run(&s, &o, UINT32_MAX);
+    struct train_result *again CLEAN(train_result_free) = run(&s, &o, UINT32_MAX);
     assert_memory_equal(r->weight, again->weight, r->weights * sizeof *r->weight);
     OK(classifier_new(&c, s.f, r->weight));
     OK(classifier_check(&check, c, s.table));
@@ -218,11 +215,10 @@ TEST(a_test_is_paid_for_with_the_rest)
 {
     struct train_options o = {.limits = {.rho = 0.5, .epsilon_slack = 1}, .steps = 12};
     struct train_scene s CLEAN(train_end);
-    struct train_result *r CLEAN(train_result_free) = NULL;
     train_start(&s, 3, 0, 16);
     train_keep(&s, 4);
     draw_sums(&s, 3000);
-    r = run(&s, &o, 7);
+    struct train_result *r CLEAN(train_result_free) = run(&s, &o, 7);
     assert_int_equal(r->steps, 12);
     assert_true(r->test.value != NULL && r->test.spent == r->spent);
     assert_true(r->test.cost > TRAIN_TEST * 0.5 && r->test.cost < 1.01 * TRAIN_TEST * 0.5);
@@ -356,11 +352,9 @@ static void distill_at(uint32_t classes)
     double w[64], g[64], rows[9 * 8], slope[9 * 8] = {0}, none[9 * 8];
     double *weight = w, *gradient = g, loss = 0;
     uint32_t label[9];
-    struct distill_terms t;
-    size_t n;
     train_start(&s, classes, 22, 16);
-    n = 9 * s.f->count;
-    t = (struct distill_terms){
+    size_t n = 9 * s.f->count;
+    struct distill_terms t = {
         .features = s.f, .steps = 1, .weight = &weight, .gradient = &gradient};
     for (uint32_t i = 0; i < features_weights(s.f); i++) {
         w[i] = 40 * random_double(&r) - 20;
@@ -397,13 +391,12 @@ TEST(rows_are_distilled_from_a_trajectory)
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     struct train_options o = {.limits = {.rho = 1, .epsilon_slack = 1}, .steps = 12};
     struct train_scene s;
-    struct train_result *r;
     struct trajectory t;
     struct distill_rows d;
     close(mkstemp(path));
     train_start(&s, 2, 22, 16);
     draw_sums(&s, 3000);
-    r = run(&s, &o, 7);
+    struct train_result *r = run(&s, &o, 7);
     OK(trajectory_save(path, r, s.f, NULL));
     OK(trajectory_load(&t, path, s.f, NULL));
     assert_int_equal(t.steps, 11); /* one was lost */
@@ -439,10 +432,9 @@ static void damaged(const char *path, const char *from, const char *to, const ch
     char said[512] = "";
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     struct classifier *c;
-    const char *at;
     OK(file_read(path, 1 << 20, &text, NULL));
     bytes_put_u8(&text, 0);
-    at = strstr((const char *)text.data, from);
+    const char *at = strstr((const char *)text.data, from);
     assert_non_null(at);
     bytes_put(&other, text.data, (size_t)(at - (const char *)text.data));
     bytes_put_text(&other, to);

@@ -282,7 +282,6 @@ TEST(as_many_groups_are_expected_as_even_rows_have)
         struct merges m CLEAN(merges_clear);
         double label[LABELS], n[CODES + 1], x[5];
         const double *counts[] = {label, n, x}, least = 10 * random_double(&r);
-        uint32_t expected;
         for (uint32_t i = 0; i <= values; i++)
             n[i] = 1000. / values;
         for (int i = 0; i < LABELS; i++)
@@ -290,7 +289,7 @@ TEST(as_many_groups_are_expected_as_even_rows_have)
         for (int i = 0; i < 5; i++)
             x[i] = 200;
         OK(merges_choose(&m, d, counts, &(struct merges_least){least, least}, NULL));
-        expected = expect(&d->attribute[1], 1000, least / MERGE_NOISE);
+        uint32_t expected = expect(&d->attribute[1], 1000, least / MERGE_NOISE);
         assert_in_range(m.groups[1], (expected + 1) / 2, expected);
         assert_int_equal(m.groups[1] == values + 1, expected == values + 1);
         assert_int_equal(expect(&d->attribute[0], 1000, least), LABELS);
@@ -331,12 +330,11 @@ static enum err read_made(const struct domain *d, uint16_t attribute, uint32_t c
 {
     struct bytes b CLEAN(bytes_clear) = {0};
     struct merges m CLEAN(merges_clear) = {0};
-    enum err e;
     bytes_put_u16(&b, 1);
     bytes_put_u16(&b, attribute);
     for (uint32_t code = 0; code < codes; code++)
         bytes_put_u32(&b, group[code]);
-    e = read_back(&b, d, &m);
+    enum err e = read_back(&b, d, &m);
     return e;
 }
 

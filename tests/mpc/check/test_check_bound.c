@@ -110,7 +110,6 @@ static enum err distances_of(struct party *p, struct share64 x)
     struct cached *kept CLEAN(cached_free) = NULL;
     struct planes bits;
     struct share64 sum;
-    enum err e;
     TRY(scratch_array(p->scratch, &bound, CELLS));
     for (size_t i = 0; i < CELLS; i++)
         bound[i] = (uint64_t)5 << CACHED_GRID;
@@ -119,7 +118,7 @@ static enum err distances_of(struct party *p, struct share64 x)
     TRY(party_share64(p, &sum, 1));
     bits_zero(planes_flat(&bits));
     p->recorder = NULL;
-    e = cached_new(p, &kept, x, &bits);
+    enum err e = cached_new(p, &kept, x, &bits);
     p->recorder = recorder;
     if (e == ERR_OK)
         e = cached_distance(p, sum, kept, &span, 1 << CACHED_GRID);
@@ -135,11 +134,10 @@ static enum err squares(struct party *p)
 {
     uint64_t cells[CELLS / 1024];
     struct counts *c CLEAN(counts_free) = NULL;
-    enum err e;
     for (size_t q = 0; q < CELLS / 1024; q++)
         cells[q] = 1024;
     TRY(counts_new(&c, cells, CELLS / 1024, 17));
-    e = counts_finish_squares(p, c);
+    enum err e = counts_finish_squares(p, c);
     return e;
 }
 

@@ -175,7 +175,6 @@ static enum err do_jobs(struct party *p, void *shared)
     struct check_lanes_seat s = {.b = b, .index = p->index, .told = &told};
     struct planes x, out;
     const struct crew_job job = {CREW_COUNT, put_nothing, multiply_some, take_one, &s};
-    enum err e;
     TRY(check_new(p, &limits));
     TRY(party_planes(p, &x, 1, (size_t)64 * WORDS));
     TRY(party_planes(p, &out, 1, (size_t)64 * WORDS));
@@ -183,7 +182,7 @@ static enum err do_jobs(struct party *p, void *shared)
     s.x = planes_flat(&x);
     s.out = planes_flat(&out);
     TRY(b->apart ? record_alike(p, &p->index, sizeof p->index) : ERR_OK);
-    e = crew_jobs(p, &job);
+    enum err e = crew_jobs(p, &job);
     /* of this lane: around the jobs, and within them for its own flush */
     if (b->apart)
         return told.begun == 0 ? e : ERR_DATA;
@@ -249,13 +248,12 @@ static enum err pass_on(struct party *p, void *shared)
     static const struct check_limits limits;
     struct check_lanes_bench *b = shared;
     struct passing s = {{b->x, b->x, (size_t)64 * TILES}, {{0}}};
-    uint64_t before;
     for (size_t i = 0; i < TILES; i++)
         TRY(party_share64(p, &s.number[i], 64));
     if (b->checked)
         TRY(check_new(p, &limits));
     TRY(crew_run(p, TILES, make_numbers, &s));
-    before = net_exchanges(p->net);
+    uint64_t before = net_exchanges(p->net);
     TRY(crew_run(p, TILES, use_numbers, &s));
     if (p->index == 0)
         b->rounds = net_exchanges(p->net) - before;

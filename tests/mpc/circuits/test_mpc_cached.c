@@ -23,11 +23,10 @@ static enum err job(struct party *p, void *shared)
     struct share64 x CLEAN(share64_free) = {0}, out CLEAN(share64_free) = {0};
     struct planes bits CLEAN(planes_free) = {0};
     struct cached *cached CLEAN(cached_free) = NULL;
-    struct net_counters start;
     TRY(three_share64(p, &x, c->x, c->lanes, 1));
     TRY(three_share_planes(p, &bits, c->x, c->lanes, c->l, 2));
     TRY(share64_new(&out, SPANS));
-    start = net_total(p->net);
+    struct net_counters start = net_total(p->net);
     TRY(cached_new(p, &cached, x, &bits));
     c->before[p->index] = net_total(p->net);
     c->cache_sent[p->index] = c->before[p->index].payload_sent - start.payload_sent;

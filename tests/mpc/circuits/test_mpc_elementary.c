@@ -68,7 +68,6 @@ static double off_by(__int128 value, unsigned bits, const mpf_t exact)
 {
     const bool negative = value < 0;
     const word128 size = negative ? 0 - (word128)value : (word128)value;
-    double error;
     mpf_t v;
     mpf_init(v);
     mpf_set_ui(v, (uint64_t)(size >> 64));
@@ -78,7 +77,7 @@ static double off_by(__int128 value, unsigned bits, const mpf_t exact)
     if (negative)
         mpf_neg(v, v);
     mpf_sub(v, v, exact);
-    error = mpf_get_d(v);
+    double error = mpf_get_d(v);
     mpf_clear(v);
     return error;
 }

@@ -383,10 +383,9 @@ static void is_first_of_fewest(size_t rows, const uint32_t *size, size_t attribu
 {
     struct lattice_table t CLEAN(table_free);
     struct lattice_plan *plan CLEAN(lattice_plan_free) = NULL;
-    size_t least;
     table_new(&t, rows, size, attributes, all, true);
     OK(lattice_plan_new(&plan, &t.shape));
-    least = polys_with(plan, plan->left, plan->right);
+    size_t least = polys_with(plan, plan->left, plan->right);
     assert_int_equal(least, lattice_plan_fresh(plan) + 3 * plan->results);
     for (size_t u = 1; u <= LATTICE_TILE && u <= plan->first[attributes]; u++)
         for (size_t v = 1; v <= LATTICE_TILE && v <= plan->first[attributes]; v++) {

@@ -189,12 +189,11 @@ static size_t largest(const struct selection *s)
     size_t index = 0, cell = 0;
     for (size_t k = 0; k < CANDIDATES; cell += s->size[k++]) {
         uint64_t sum = 0;
-        int64_t v;
         for (size_t i = cell; i < cell + s->size[k]; i++)
             sum += s->x[i] << 10 > s->estimate[i] ? (s->x[i] << 10) - s->estimate[i]
                                                   : s->estimate[i] - (s->x[i] << 10);
         sum = sum < 3 << BITS << 10 ? sum : 3 << BITS << 10;
-        v = (int64_t)(FACTOR * (sum - s->penalty[k]) + s->gumbel[0][k] + s->gumbel[1][k]);
+        int64_t v = (int64_t)(FACTOR * (sum - s->penalty[k]) + s->gumbel[0][k] + s->gumbel[1][k]);
         if (v > best) {
             best = v;
             index = k;

@@ -84,11 +84,10 @@ TEST(small_gaussians_have_each_value_as_often_as_they_should)
 TEST(gumbels_have_their_law)
 {
     uint64_t *word CLEAN(memory_release) = memory_array(SAMPLES, sizeof *word);
-    double *g CLEAN(memory_release) = NULL;
     struct random r = random_of(3);
     assert_non_null(word);
     own_gumbel(&r, word, SAMPLES);
-    g = scaled(word, 0x1p-24);
+    double *g CLEAN(memory_release) = scaled(word, 0x1p-24);
     assert_verdict(&statistics_gumbel, g);
 }
 

@@ -49,7 +49,6 @@ static enum err sum_lists(struct party *p, struct check_play *play)
     const struct clear *c = play->self;
     struct share64 x[LISTS][3] = {0}, y[LISTS][3] = {0}, z[LISTS] = {0};
     struct move_term terms[LISTS][LISTS] = {0};
-    struct planes out;
     enum err e = ERR_OK;
     for (unsigned l = 0; e == ERR_OK && l < LISTS; l++) {
         struct move_term *t = terms[LISTS - 1 - l];
@@ -64,7 +63,7 @@ static enum err sum_lists(struct party *p, struct check_play *play)
     }
     if (e == ERR_OK)
         e = bits_sums(p, terms[0], LISTS, LISTS);
-    out = (struct planes){z[0].a, z[0].b, 64 * WORDS, 1};
+    struct planes out = {z[0].a, z[0].b, 64 * WORDS, 1};
     if (e == ERR_OK)
         e = play_open(p, play, &out);
     for (unsigned l = 0; l < LISTS; l++) {

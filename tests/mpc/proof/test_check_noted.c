@@ -103,10 +103,9 @@ static enum err sit(struct party *p, void *shared)
     if (e == ERR_OK)
         e = f->job(p, &x, &bits);
     if (e == ERR_OK) {
-        size_t count;
         OK(record_agree(p));
         read_numbers(&check_of(p)->numbers, f->off[p->index]);
-        count = read_bits(&check_of(p)->bits, f->next, f->off[p->index][RING_BITS]);
+        size_t count = read_bits(&check_of(p)->bits, f->next, f->off[p->index][RING_BITS]);
         if (p->index == 0)
             count_all(f, check_of(p), count);
     }

@@ -192,12 +192,11 @@ static enum err flush_too_many(struct party *p, struct check_play *play)
 {
     static uint64_t zero;
     const struct move_operand z = {&zero, &zero};
-    enum err e;
     (void)play;
     const struct record_product product = {z, z, .c = 1};
     TRY(record_numbers(p, RING_64, &(struct record_sums){.products = &product, .count = 1}, z, 1));
     check_of(p)->numbers.products = 2 * NUMBERS_MOST + 1;
-    e = record_prove(p);
+    enum err e = record_prove(p);
     check_numbers_clear(&check_of(p)->numbers);
     return e == ERR_RANGE ? ERR_OK : ERR_FORMAT;
 }

@@ -133,10 +133,9 @@ TEST(a_state_of_another_form_is_refused)
     struct run_scene c CLEAN(scene_free);
     struct bytes whole CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH];
-    size_t n;
     scene_new(&c);
     state_of_one_round(&c, path, &whole);
-    n = whole.size - DIGEST_SIZE;
+    size_t n = whole.size - DIGEST_SIZE;
     for (size_t i = 0; i < n; i++) {
         write_state(path, &whole, i);
         expect_refused(&c, ERR_FORMAT, "is cut or altered");
@@ -230,12 +229,11 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
 {
     struct run_scene *c = self;
     uint8_t digest[REQUEST_DIGEST_SIZE];
-    const struct run_step *s;
     enum err e;
     if (message->data[0] == MESSAGE_ALIVE)
         return;
     pthread_mutex_lock(&c->lock);
-    s = &c->step[c->at[i] < c->steps ? c->at[i] : c->steps - 1];
+    const struct run_step *s = &c->step[c->at[i] < c->steps ? c->at[i] : c->steps - 1];
     c->at[i]++;
     hash_bytes(s->payload.data, s->payload.size, digest);
     if (s->status != ERR_OK)
@@ -327,9 +325,8 @@ static enum err ask_servers(struct run_scene *c, const struct ask *a, unsigned *
 {
     const struct aim_backend backend = remote_backend(&c->remote);
     struct ask_told told CLEAN(told_clear) = {0};
-    enum err e;
     hand_over(c);
-    e = backend.ask(backend.self, a, &told);
+    enum err e = backend.ask(backend.self, a, &told);
     *lost = told.lost;
     for (size_t i = 0; e == ERR_OK && i < told.values; i++)
         assert_int_equal(told.value[i], i);

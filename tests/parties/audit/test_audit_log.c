@@ -499,11 +499,10 @@ TEST(logs_that_do_not_belong_together_are_told)
 {
     char said[1024], path[SUPPORT_PATH];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
-    struct audit_log_bench b CLEAN(bench_free), other CLEAN(bench_free);
     struct audit_file *f[3] = {NULL};
     struct audit_opening o = {.round = 3, .values = 4, .cost = 0, .spent = 9, .what = "sex"};
-    b = bench_new();
-    other = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
+    struct audit_log_bench other CLEAN(bench_free) = bench_new();
     snprintf(o.reason, sizeof o.reason, "NOISY_MARGINAL");
     NOTE(&b, 0, .kind = AUDIT_OPEN, .opening = o);
     o.values = 5;
@@ -728,10 +727,9 @@ TEST(the_first_line_has_the_security)
         bool good;
     } cases[] = {{"", true},           {" security abort", true},  {" security semi-honest", false},
                  {" security", false}, {" sekurity abort", false}, {" security abort ", false}};
-    struct audit_log_bench b CLEAN(bench_free);
     char path[SUPPORT_PATH], first[1024], line[1200], words[4096];
     const char *const lines[] = {line};
-    b = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     first_line(&b, first);
     support_study_file(&b.s, "forged.log", path);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

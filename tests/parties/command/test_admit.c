@@ -349,13 +349,12 @@ TEST(two_at_a_time_give_two_numbers)
     struct office w CLEAN(office_free) = {0};
     char text[4096], byte;
     int begun[2], status;
-    pid_t other;
     office_new(&w, *state);
     assert_int_equal(admit(&w, "8"), 0);
     support_text(w.path[TOKENS], text, sizeof text);
     assert_int_equal(unlink(w.path[TOKENS]), 0);
     assert_int_equal(pipe(begun), 0);
-    other = fork();
+    pid_t other = fork();
     assert_true(other >= 0);
     if (other == 0)
         admit_slowly(&w, text, begun[1]);

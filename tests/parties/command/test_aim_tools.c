@@ -109,15 +109,14 @@ TEST(csv_is_written_for_other_programs)
     struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
     static const char text[] = "SELECT age, COUNT(*) FROM t GROUP BY age";
     size_t numbers = 0;
-    char *plain, *at;
     stage_new(&g, OPTIONS(.owners = 2));
     TREFOIL(&a, &g, "query", g.model, text, "--csv", "--quick");
-    plain = strdup(a.out);
+    char *plain = strdup(a.out);
     TREFOIL(&a, &g, "query", g.model, text, "--csv", "--quick", "--delimiter", ";", "--decimal",
             ",", "--bom");
     assert_memory_equal(a.out, "\xef\xbb\xbf", 3);
     assert_int_equal(strlen(a.out), strlen(plain) + 3);
-    at = a.out + 3;
+    char *at = a.out + 3;
     for (size_t i = 0; plain[i] != '\0'; i++) {
         numbers += plain[i] == '.';
         assert_int_equal(at[i], plain[i] == ',' ? ';' : plain[i] == '.' ? ',' : plain[i]);
@@ -148,7 +147,6 @@ TEST(json_has_the_digits_that_matter)
 {
     struct command_outcome a;
     struct tools_stage g CLEAN(stage_free);
-    json_t *root, *line;
     char best[64];
     double rows;
     stage_new(&g, OPTIONS(.owners = 2));
@@ -156,8 +154,8 @@ TEST(json_has_the_digits_that_matter)
             "SELECT age, COUNT(*) AS \"0.10000000000000001\" FROM t GROUP BY age ORDER BY age DESC",
             "--json");
     support_says(a.out, "\"0.10000000000000001\"");
-    root = json_loads(a.out, 0, NULL);
-    line = json_array_get(json_object_get(json_array_get(root, 0), "lines"), 0);
+    json_t *root = json_loads(a.out, 0, NULL);
+    json_t *line = json_array_get(json_object_get(json_array_get(root, 0), "lines"), 0);
     rows = json_real_value(json_object_get(line, "rows"));
     assert_true(rows > 0);
     for (int digits = 1; digits <= 17; digits++) {
@@ -174,7 +172,6 @@ TEST(questions_are_answered)
 {
     struct command_outcome a;
     struct tools_stage g CLEAN(stage_free);
-    json_t *root, *line;
     const char *name;
     char text[256];
     stage_new(&g, OPTIONS(.owners = 2));
@@ -186,8 +183,8 @@ TEST(questions_are_answered)
     snprintf(text, sizeof text, "SELECT \"%s\", COUNT(*) FROM t GROUP BY \"%s\"", name, name);
     TREFOIL(&a, &g, "query", g.s.folder, text, "--json");
     assert_int_equal(a.code, EXIT_OK);
-    root = json_loads(a.out, 0, NULL);
-    line = json_array_get(json_object_get(json_array_get(root, 0), "lines"), 0);
+    json_t *root = json_loads(a.out, 0, NULL);
+    json_t *line = json_array_get(json_object_get(json_array_get(root, 0), "lines"), 0);
     assert_non_null(json_object_get(json_object_get(line, "group"), name));
     assert_true(json_real_value(json_object_get(line, "rows")) > 1);
     assert_true(json_is_true(json_object_get(json_array_get(root, 0), "together")));
@@ -223,7 +220,6 @@ TEST(evaluation_warns_and_compares)
 {
     struct command_outcome a;
     static const uint32_t nine = 9;
-    struct domain *other;
     struct tools_stage g CLEAN(stage_free);
     stage_new(&g, OPTIONS(.owners = 2));
     TREFOIL(&a, &g, "eval", g.s.path, g.real, g.real);
@@ -247,7 +243,7 @@ TEST(evaluation_warns_and_compares)
     TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model);
     assert_int_equal(a.code, EXIT_OK);
     support_says(a.out, "rows are impossible under the model");
-    other = support_domain(&nine, 1);
+    struct domain *other = support_domain(&nine, 1);
     save_model(&g, other, 0);
     domain_free(&other);
     TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model);
@@ -306,7 +302,6 @@ TEST(evaluation_takes_other_files_results_and_questions)
     struct tools_stage g CLEAN(stage_free);
     struct bytes real CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH], queries[SUPPORT_PATH];
-    json_t *root;
     stage_new(&g, OPTIONS(.owners = 2));
     support_study_file(&g.s, "synthetic.csv", path);
     support_study_file(&g.s, "q.sql", queries);
@@ -319,7 +314,7 @@ TEST(evaluation_takes_other_files_results_and_questions)
     TREFOIL(&a, &g, "eval", g.s.path, g.real, g.s.folder, "--json", "--delimiter", ";", "--decimal",
             ",", "--queries", queries);
     assert_int_equal(a.code, EXIT_OK);
-    root = json_loads(strchr(a.out, '{'), JSON_DISABLE_EOF_CHECK, NULL);
+    json_t *root = json_loads(strchr(a.out, '{'), JSON_DISABLE_EOF_CHECK, NULL);
     assert_non_null(root);
     assert_true(json_is_false(json_object_get(root, "private")));
     assert_true(figure(root, "real_rows") == 400 && figure(root, "synthetic_rows") == 400);

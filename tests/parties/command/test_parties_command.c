@@ -100,11 +100,10 @@ TEST(every_command_has_help_with_an_example)
 static size_t parsed_options(const char *name, char option[HELP_OPTIONS_MAX][32])
 {
     struct command_outcome o;
-    const char *at;
     size_t n = 0;
     TREFOIL(&o, name, "--zzzzzzzzzzzz");
     assert_int_equal(o.code, EXIT_USAGE);
-    at = strstr(o.err, "there is no option --zzzzzzzzzzzz; there is ");
+    const char *at = strstr(o.err, "there is no option --zzzzzzzzzzzz; there is ");
     assert_non_null(at);
     at = strstr(at, "there is --");
     while ((at = strstr(at, "--")) != NULL && n < HELP_OPTIONS_MAX) {
@@ -238,10 +237,9 @@ TEST(a_reader_may_have_enough)
 {
     int ends[2], status;
     char said[64];
-    pid_t child;
     assert_int_equal(pipe(ends), 0);
     close(ends[0]); /* before the child can write */
-    child = fork();
+    pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         char name[] = "trefoil", option[] = "--help";
@@ -489,10 +487,9 @@ static void check_warns(const char *words, const char *others, const char *warni
 {
     struct command_outcome o;
     struct bytes text CLEAN(bytes_clear) = {0}, changed CLEAN(bytes_clear) = {0};
-    const char *at;
     OK(file_read("study.yaml", 1 << 20, &text, NULL));
     bytes_put_u8(&text, 0);
-    at = strstr((const char *)text.data, words);
+    const char *at = strstr((const char *)text.data, words);
     assert_non_null(at);
     bytes_put(&changed, text.data, (size_t)(at - (const char *)text.data));
     bytes_put_text(&changed, others);

@@ -80,12 +80,11 @@ static void expect_verdict(struct plan_fixture *f, const struct made_study *s, c
                            const char *helps, const char *better)
 {
     static const char *const first[] = {"useful at ", "helps most: ", "better means: ", "study "};
-    char *line;
     write_study(f, s);
     TREFOIL(f, "plan", f->study);
     assert_int_equal(f->o.code, EXIT_OK);
     support_says(f->o.out, "not yet: ");
-    line = strchr(f->o.out, '\n');
+    char *line = strchr(f->o.out, '\n');
     for (size_t i = 0; i < 4; i++, line = strchr(line + 1, '\n')) {
         assert_memory_equal(line + 1, first[i], strlen(first[i]));
         assert_true(strcspn(line + 1, "\n") <= 80);
@@ -115,11 +114,10 @@ static double simulate(struct plan_fixture *f, struct made_study s, const char *
     *none = 0;
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
         char number[12];
-        const char *line;
         snprintf(number, sizeof number, "%u", seed);
         TREFOIL(f, "plan", f->study, "--simulate", "--seed", number);
         assert_int_equal(f->o.code, EXIT_OK);
-        line = strstr(f->o.out, "mean error of a correlation: ");
+        const char *line = strstr(f->o.out, "mean error of a correlation: ");
         assert_non_null(line);
         sum += figure(line, "correlation: ") / SEEDS;
         *none += figure(line, "independent columns ") / SEEDS;
@@ -181,14 +179,13 @@ TEST(a_simulation_needs_no_key_and_repeats_by_its_seed)
     static const struct made_study s = {3, 1, 5, 500, 1, "rounds: 3"};
     static char first[sizeof((struct command_outcome *)0)->out];
     struct plan_fixture *f = *state;
-    const char *figures;
     write_study(f, &s);
     TREFOIL(f, "plan", f->study, "--simulate", "--seed", "5");
     assert_int_equal(f->o.code, EXIT_OK);
     support_says(f->o.out, "simulation on 500 invented rows");
     support_says(f->o.out, "500 real rows, 500 synthetic rows, 6 marginals");
     assert_null(strstr(f->o.err, "NOT PRIVATE"));
-    figures = strstr(f->o.out, "500 real rows"); /* before it are times */
+    const char *figures = strstr(f->o.out, "500 real rows"); /* before it are times */
     assert_non_null(figures);
     strcpy(first, figures);
     TREFOIL(f, "plan", f->study, "--simulate", "--seed", "5");

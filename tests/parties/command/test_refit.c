@@ -81,14 +81,13 @@ TEST(answers_have_intervals)
 {
     static const char text[] = "SELECT COUNT(*), MODE(ward) FROM t";
     struct refit_stage g CLEAN(stage_free);
-    json_t *root, *one, *answer;
     stage_new(&g, NULL);
     TREFOIL(&g, "query", path("result"), text, "--json");
     assert_int_equal(g.o.code, EXIT_OK);
-    root = json_loads(g.o.out, 0, NULL);
-    one = json_array_get(root, 0);
+    json_t *root = json_loads(g.o.out, 0, NULL);
+    json_t *one = json_array_get(root, 0);
     assert_true(json_real_value(json_object_get(one, "level")) == 0.95);
-    answer = json_object_get(json_array_get(json_object_get(one, "lines"), 0), "answers");
+    json_t *answer = json_object_get(json_array_get(json_object_get(one, "lines"), 0), "answers");
     one = json_array_get(answer, 1);
     answer = json_array_get(answer, 0);
     assert_true(json_real_value(json_object_get(answer, "low")) <

@@ -369,12 +369,11 @@ TEST(measurements_in_another_order_are_refused)
 {
     char said_now[512] = "", path[SUPPORT_PATH + 32];
     struct log log = {.buffer = said_now, .buffer_size = sizeof said_now};
-    json_t *doc, *list;
     struct report_stage g CLEAN(stage_free);
     stage_new(&g, OPTIONS(.rounds = 1));
     snprintf(path, sizeof path, "%s/measurements.json", g.folder);
-    doc = json_load_file(path, 0, NULL);
-    list = json_object_get(doc, "measurements");
+    json_t *doc = json_load_file(path, 0, NULL);
+    json_t *list = json_object_get(doc, "measurements");
     assert_int_equal(json_array_size(list), 6);
     for (unsigned k = 0; k < 2; k++) {
         assert_int_equal(json_array_insert(list, 2, json_array_get(list, k == 0 ? 5 : 0)), 0);
@@ -517,9 +516,8 @@ static const char *next_shape(const char *at, struct report_shape *s)
 static const char *path_of(const struct report_stage *g, const char *attribute, const char *class)
 {
     char words[96];
-    const char *at;
     snprintf(words, sizeof words, "<figcaption>%s</figcaption>", attribute);
-    at = strstr(text_of(g), words);
+    const char *at = strstr(text_of(g), words);
     assert_non_null(at);
     snprintf(words, sizeof words, "<path class=\"%s\" d=\"", class);
     at = strstr(at, words);
@@ -537,9 +535,7 @@ TEST(bins_are_drawn_to_their_width)
     struct report_stage g CLEAN(stage_free);
     struct report_opened r CLEAN(opened_free);
     struct report_shape s[5];
-    double *counts CLEAN(memory_release) = NULL;
     double all = 0, area = 0;
-    const char *at;
     stage_new(&g, OPTIONS(.rounds = 1, .epsilon = 4,
                           .domain = "domain:\n"
                                     "  - {name: x, kind: numeric, edges: [0, 10, 15, 40, 70, 90], "
@@ -547,8 +543,8 @@ TEST(bins_are_drawn_to_their_width)
                                     "  - {name: y, kind: integer, min: 0, max: 3}\n"));
     write_page(&g, g.folder, NULL);
     open_result(&r, &g);
-    counts = counts_of(&r, &(struct clique){1, {0}});
-    at = path_of(&g, "x", "model");
+    double *counts CLEAN(memory_release) = counts_of(&r, &(struct clique){1, {0}});
+    const char *at = path_of(&g, "x", "model");
     for (unsigned i = 0; i < 5; i++) {
         at = next_shape(at, &s[i]);
         all += counts[i + 1];
@@ -636,15 +632,15 @@ TEST(measured_pairs_are_marked_and_no_others)
     for (size_t i = 0; i < 2; i++) {
         struct report_stage g CLEAN(stage_free);
         struct report_opened r CLEAN(opened_free);
-        size_t discs, rings;
         stage_new(&g, OPTIONS(.rounds = 3, .workload = workloads[i], .epsilon = 4));
         write_page(&g, g.folder, NULL);
         open_result(&r, &g);
         for (uint16_t y = 1; y < r.d->attributes; y++)
             for (uint16_t x = 0; x < y; x++)
                 expect_marks(&g, &r, x, y);
-        discs = count_of(text_of(&g), "<circle class=\"disc\"") - 1; /* and those of the key */
-        rings = count_of(text_of(&g), "<circle class=\"ring\"") - 1;
+        size_t discs = count_of(text_of(&g), "<circle class=\"disc\"") -
+                       1; /* and those of the key */
+        size_t rings = count_of(text_of(&g), "<circle class=\"ring\"") - 1;
         assert_int_equal(discs, count_of(text_of(&g), ": measured, "));
         assert_int_equal(rings, count_of(text_of(&g), ": measured with others, "));
         assert_int_equal(10 - discs - rings, count_of(text_of(&g), ": not measured, "));
@@ -662,7 +658,6 @@ static void expect_signs(const char *b_values, double epsilon, bool some)
     char domain[256], words[96], *path = NULL;
     struct report_stage g CLEAN(stage_free);
     struct report_opened r CLEAN(opened_free);
-    double *counts CLEAN(memory_release) = NULL;
     double of_a[2] = {0}, of_b[8] = {0}, all = 0, known = 0, noise;
     size_t cells, more = 0, fewer = 0;
     snprintf(domain, sizeof domain,
@@ -680,7 +675,7 @@ static void expect_signs(const char *b_values, double epsilon, bool some)
         return;
     }
     noise = 2 / sqrt(known);
-    counts = counts_of(&r, &(struct clique){2, {0, 1}});
+    double *counts CLEAN(memory_release) = counts_of(&r, &(struct clique){2, {0, 1}});
     cells = 2 * r.d->attribute[1].size;
     for (size_t i = 0; i < cells; i++) {
         of_a[i / (cells / 2)] += counts[i];

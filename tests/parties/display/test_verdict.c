@@ -139,9 +139,8 @@ static const char *json_at(const json_t *o, const char *key)
 
 static json_t *metadata_of(struct verdict_stage *g)
 {
-    json_t *o;
     verdict_of(g);
-    o = json_load_file(support_path(&g->s, "result/synthetic.csv-metadata.json"), 0, NULL);
+    json_t *o = json_load_file(support_path(&g->s, "result/synthetic.csv-metadata.json"), 0, NULL);
     assert_non_null(o);
     return o;
 }
@@ -150,7 +149,6 @@ TEST(what_a_study_says_of_itself_goes_beside_the_table)
 {
     struct verdict_stage g CLEAN(stage_clear);
     json_auto_t *o = NULL;
-    const char *readme;
     stage_new(&g, OPTIONS(.rounds = 2, .epsilon = 4,
                           .more = "title: \"Falls <b>| ages\"\ndescription: One line\n"
                                   "purpose: research\nlicence: https://example.org/by\n"
@@ -162,7 +160,7 @@ TEST(what_a_study_says_of_itself_goes_beside_the_table)
     assert_string_equal(json_at(json_object_get(o, "dc:license"), "@id"), "https://example.org/by");
     assert_int_equal(json_array_size(json_object_get(json_object_get(o, "tableSchema"), "columns")),
                      g.s.study->domain->attributes);
-    readme = support_path(&g.s, "result/README.md");
+    const char *readme = support_path(&g.s, "result/README.md");
     EACH(file_says, readme, "# Falls \\<b\\>\\| ages\n\nOne line", "\nPurpose: research\n", "\n> ",
          "pairs of columns were measured", "- epsilon 4, delta 1e-6\n- unit: one row\n",
          "- Server s0 at 127.0.0.1: ", "| sex | ", "- age: sigma ", "## Known failures",

@@ -220,9 +220,8 @@ static const struct edit statements[] = {
 static enum err read_statement(struct exchange_desk *d, const struct bytes *text)
 {
     struct statement s CLEAN(statement_clear);
-    enum err e;
     listen_from_here();
-    e = statement_read(&s, d->s.study, "paper", text->data, text->size, &quiet);
+    enum err e = statement_read(&s, d->s.study, "paper", text->data, text->size, &quiet);
     quiet.buffer = NULL;
     return e;
 }
@@ -271,12 +270,11 @@ static const struct {
 TEST(a_request_that_is_cut_or_changed_is_none)
 {
     struct exchange_desk d CLEAN(desk_free);
-    const struct workload *w;
     uint32_t query[] = {1, 2};
     struct request r = {.ask = {.kind = ASK_SELECT, .queries = 2, .query = query}}, back;
     struct bytes text CLEAN(bytes_clear) = {0};
     desk_new(&d);
-    w = d.s.study->workload;
+    const struct workload *w = d.s.study->workload;
     r.ask.estimates = w->query[1].cells + w->query[2].cells;
     r.ask.estimate = memory_array(r.ask.estimates, sizeof *r.ask.estimate);
     OK(request_write(&r, &text));
@@ -310,7 +308,6 @@ TEST(a_request_that_is_cut_or_changed_is_none)
 TEST(a_request_of_a_set_comes_back)
 {
     struct exchange_desk d CLEAN(desk_free);
-    const struct workload *w;
     uint32_t query[] = {1, 2};
     int64_t multiplier[] = {300, 1 << 20, 7};
     struct request r = {.ask = {.kind = ASK_MEASURE,
@@ -320,7 +317,7 @@ TEST(a_request_of_a_set_comes_back)
                                 .weight = multiplier}},
                    back;
     desk_new(&d);
-    w = d.s.study->workload;
+    const struct workload *w = d.s.study->workload;
     for (unsigned k = 0; k < 4; k++) {
         struct bytes text CLEAN(bytes_clear) = {0};
         r.ask.weights = k == 2 ? 1 : k == 3 ? 3 : 2;
@@ -361,9 +358,8 @@ static enum err read_merged_as(const struct exchange_desk *d, const struct reque
                                const struct bytes *merges, struct request *back)
 {
     struct bytes text CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
-    enum err e;
     write_merged(r, merges, &text);
-    e = request_read(back, d->s.study->domain, d->s.study->workload, text.data, text.size);
+    enum err e = request_read(back, d->s.study->domain, d->s.study->workload, text.data, text.size);
     if (e != ERR_OK)
         return e;
     OK(request_write(back, &again));
@@ -439,11 +435,10 @@ TEST(a_selection_has_an_estimate_for_each_merged_cell)
     struct exchange_desk d CLEAN(desk_free);
     struct bytes merges CLEAN(bytes_clear) = {0};
     uint64_t estimate[4] = {0};
-    const struct workload *w;
     const struct domain *domain;
     uint32_t query = 0; /* an attribute that has an order, alone */
     desk_new(&d);
-    w = d.s.study->workload;
+    const struct workload *w = d.s.study->workload;
     domain = d.s.study->domain;
     while (!domain_has_order(&domain->attribute[w->query[query].clique.attribute[0]]))
         query++;
@@ -469,12 +464,11 @@ TEST(a_selection_has_an_estimate_for_each_merged_cell)
 TEST(a_request_of_forms_comes_back)
 {
     struct exchange_desk d CLEAN(desk_free);
-    const struct workload *w;
     uint32_t query[] = {1};
     struct request r = {.ask = {.kind = ASK_FORMS, .query = query}}, back;
     struct bytes text CLEAN(bytes_clear) = {0}, named CLEAN(bytes_clear) = {0};
     desk_new(&d);
-    w = d.s.study->workload;
+    const struct workload *w = d.s.study->workload;
     r.ask.weights = 2 * forms_codes(w);
     r.ask.weight = memory_array(w->cells + r.ask.weights, sizeof *r.ask.weight);
     r.ask.weight[r.ask.weights - 1] = -7;

@@ -165,14 +165,12 @@ static enum err answered(struct source *s, const char *keys, struct log *log)
 {
     const int kept[2] = {dup(STDIN_FILENO), dup(STDERR_FILENO)};
     const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-    int owner;
-    enum err e;
     assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
-    owner = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    int owner = open(ptsname(terminal), O_RDWR | O_NOCTTY);
     assert_true(owner >= 0);
     assert_int_equal(write(terminal, keys, strlen(keys)), strlen(keys));
     assert_true(dup2(owner, STDIN_FILENO) >= 0 && dup2(owner, STDERR_FILENO) >= 0);
-    e = columns_accept(s, false, log);
+    enum err e = columns_accept(s, false, log);
     fflush(stdin);
     assert_true(dup2(kept[0], STDIN_FILENO) >= 0 && dup2(kept[1], STDERR_FILENO) >= 0);
     close(kept[0]);

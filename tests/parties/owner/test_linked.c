@@ -115,10 +115,9 @@ static void terms_of(const struct support_study *s, const char *find, const char
 {
     struct bytes text CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
     struct study *study CLEAN(study_free) = NULL;
-    const char *at;
     OK(file_read(s->path, 1 << 20, &text, NULL));
     bytes_put_u8(&text, 0);
-    at = strstr((const char *)text.data, find);
+    const char *at = strstr((const char *)text.data, find);
     assert_non_null(at);
     bytes_put(&other, text.data, (size_t)(at - (const char *)text.data));
     bytes_put(&other, replace, strlen(replace));
@@ -178,9 +177,8 @@ TEST(what_is_linked_is_described)
                                         "removing all rows of one person"};
     static const char *const more[] = {CLINIC, LAB, REGISTRY, NULL};
     struct support_study s CLEAN(support_study_free);
-    char *text;
     OK(study_of(&s, "{keep: o0, min_linked: 9}", three, 3, NULL, &quiet));
-    text = described(s.study);
+    char *text = described(s.study);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (strstr(text, kept[i]) == NULL)
             fail_msg("does not say \"%s\":\n%s", kept[i], text);

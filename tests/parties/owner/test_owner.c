@@ -377,11 +377,10 @@ TEST(a_ledger_that_was_put_back_is_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct server_status status[STUDY_SERVERS_MOST];
         struct receipt receipt;
-        enum err e;
         meet(&c, 1, cases[i].cheat);
         assert_int_equal(courier_upload(c.courier, c.parts, false, &receipt), cases[i].expected);
         support_says(c.words, cases[i].words);
-        e = courier_status(c.courier, status);
+        enum err e = courier_status(c.courier, status);
         assert_int_equal(e, cases[i].expected == ERR_MISMATCH ? ERR_MISMATCH : ERR_OK);
         for (unsigned k = 0; k < STUDY_SERVERS_MOST; k++)
             server_status_clear(&status[k]);
@@ -421,7 +420,6 @@ TEST(what_was_kept_of_ledgers_is_read_with_care)
     struct owner_scene c CLEAN(scene_free);
     struct bytes text CLEAN(bytes_clear) = {0};
     struct head h = {.ledger = ledger_at(6, 0), .past = ledger_at(5, 0)};
-    size_t end;
     scene_new(&c);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         struct head first = {.ledger = ledger_at(5, 0)};
@@ -430,18 +428,17 @@ TEST(what_was_kept_of_ledgers_is_read_with_care)
         assert_int_equal(witness_debits(&c.witness, i), 5);
     }
     OK(file_read(file(&c, "heads"), 1 << 20, &text, &c.log));
-    end = text.size;
+    size_t end = text.size;
     for (size_t k = 0; k < end; k++) {
         struct witness w = {.study = c.s.study, .log = &c.log};
         unsigned known = 0;
-        bool comment;
         c.words[0] = '\0';
         text.data[k] ^= 1;
         OK(file_write(file(&c, "altered"), 0600, text.data, end, &c.log));
         OK(witness_add(&w, file(&c, "altered")));
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             known += witness_debits(&w, i) == 5;
-        comment = known == 3;
+        bool comment = known == 3;
         assert_true(known >= 1);
         /* of another study, or no longer a statement */
         assert_true(comment || strstr(c.words, "this is not what a server has signed") != NULL ||
@@ -637,7 +634,6 @@ TEST(a_book_counts_each_study_once)
     struct support_study s CLEAN(support_study_free);
     const struct book_entry one = entry("one", BOOK_SENT, 1), other = entry("other", BOOK_SENT, 1);
     struct book_entry changed = one;
-    struct book_sum sum;
     char path[SUPPORT_PATH];
     NEW_STUDY(&s, NULL, .owners = 1);
     support_study_file(&s, "o0.book", path);
@@ -649,7 +645,7 @@ TEST(a_book_counts_each_study_once)
     assert_int_equal(sum_of(path, NULL, NULL).studies, 1);
     in_book(path, "one", BOOK_SENT, 1);
     in_book(path, "one", BOOK_SENT, 1);
-    sum = sum_of(path, NULL, NULL);
+    struct book_sum sum = sum_of(path, NULL, NULL);
     assert_int_equal(sum.studies, 1);
     assert_true(sum.rho == one.rho && sum.delta == 1e-6);
     assert_true(sum.epsilon <= 1 && sum.epsilon > 0.999);
@@ -689,11 +685,10 @@ static enum err book_edited(const struct support_study *s, const char *find, con
 {
     struct log log = {.buffer = said, .buffer_size = 2048, .level = LOG_ERROR};
     struct book b CLEAN(book_clear) = {0};
-    enum err e;
     said[0] = '\0';
     assert_true(support_edit(support_path(s, "book"), support_path(s, "edited"),
                              (const char *const[]){find, by, NULL}));
-    e = book_load(&b, support_path(s, "edited"), &log);
+    enum err e = book_load(&b, support_path(s, "edited"), &log);
     assert_true(e == ERR_OK || b.entries == 0);
     return e;
 }
@@ -760,11 +755,10 @@ static enum err load_edited(const struct support_study *s, const char *find, con
                             struct log *log)
 {
     uint8_t *secret = NULL;
-    enum err e;
     assert_true(support_edit(support_path(s, "secret"), support_path(s, "edited"),
                              (const char *const[]){find, by, NULL}));
     assert_int_equal(chmod(support_path(s, "edited"), 0600), 0);
-    e = owner_secret_load(&secret, support_path(s, "edited"), s->study, log);
+    enum err e = owner_secret_load(&secret, support_path(s, "edited"), s->study, log);
     assert_null(secret);
     return e;
 }

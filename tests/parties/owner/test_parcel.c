@@ -320,9 +320,8 @@ TEST(serials_grow_whatever_the_clock_says)
 {
     struct parcel_scene c CLEAN(scene_free);
     struct serial s, later = {.last = UINT64_MAX / 4, .upload = {1}};
-    const char *path;
     scene_new(&c);
-    path = file(&c, "o0.test.serial");
+    const char *path = file(&c, "o0.test.serial");
     OK(serial_load(&s, path, &c.log));
     assert_int_equal(s.last, 0);
     assert_true(serial_next(&s) > UINT64_C(1700000000000));

@@ -103,12 +103,11 @@ static enum err read_rows(struct table **t, const struct domain *d, const char *
     struct log log = {.buffer = words, .buffer_size = size, .level = LOG_ERROR};
     char path[] = "/tmp/trefoil-person-XXXXXX";
     const int file = mkstemp(path);
-    enum err e;
     assert_true(file >= 0);
     assert_int_equal(write(file, text, strlen(text)), strlen(text));
     close(file);
     words[0] = '\0';
-    e = table_read_csv(t, d, path, &o, &log);
+    enum err e = table_read_csv(t, d, path, &o, &log);
     unlink(path);
     return e;
 }

@@ -130,12 +130,11 @@ static void make_upload(struct play_stage *c)
 static void stage_of(struct play_stage *c, const char *more)
 {
     /* marginals of different sizes and weights */
-    const struct workload *w;
     memset(c, 0, sizeof *c);
     NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 3, .epsilon = 4, .more = more);
     OK(bounds_new(&c->bounds, c->s.study, &quiet));
     OK(price_limits(c->s.study, &c->limits, &quiet));
-    w = c->s.study->workload;
+    const struct workload *w = c->s.study->workload;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         OK(identity_load(&c->server[i], file(c, "s%u.key", i), &quiet));
         open_folder(c, i, "server", &c->store[i]);
@@ -219,7 +218,6 @@ static struct request selection(const struct play_stage *c, enum play_cheat chea
 static enum err make_noise(struct three *g, enum play_cheat cheat)
 {
     struct share64 one CLEAN(share64_free) = {0};
-    enum err e;
     TRY(tape_reserve(g->party, &g->tape, NOISE_GUMBEL, 100));
     TRY(tape_reserve(g->party, &g->tape, NOISE_GAUSS, 2000));
     TRY(record_prove(g->party));
@@ -230,7 +228,7 @@ static enum err make_noise(struct three *g, enum play_cheat cheat)
     if (cheat != OTHER_RANGE)
         return ERR_OK;
     TRY(share64_new(&one, 1));
-    e = tape_take(&g->tape, NOISE_GAUSS, one);
+    enum err e = tape_take(&g->tape, NOISE_GAUSS, one);
     return e;
 }
 
@@ -376,12 +374,11 @@ static enum err play_one(struct party *p, void *shared)
     struct log log = {.buffer = c->words[i], .buffer_size = sizeof c->words[i], .level = c->level};
     struct three *g = NULL;
     struct mask mask = {0};
-    enum err e;
     c->words[i][0] = '\0';
     c->openings[i] = c->indices[i] = 0;
     bytes_clear(&c->opened[i]);
     p->log = &log;
-    e = put_on(&mask, c, cheat);
+    enum err e = put_on(&mask, c, cheat);
     if (e == ERR_OK)
         e = three_check(p, c->s.study, &(const struct check_guard){0});
     if (e == ERR_OK)

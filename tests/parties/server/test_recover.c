@@ -282,9 +282,8 @@ TEST(only_what_both_say_and_follows_is_taken)
         struct recover_scene c CLEAN(scene_free);
         char words[4096] = "";
         uint64_t from = 9, to = 9, count = 9;
-        enum err e;
         scene_new(&c, lie);
-        e = recover(&c, &from, &to, words);
+        enum err e = recover(&c, &from, &to, words);
         if (e != lie->e || strstr(words, lie->says) == NULL)
             fail_msg("row %zu: %s: %s", k, error_text(e), words);
         OK(store_debits(c.b.store[0], &count));
@@ -328,7 +327,6 @@ TEST(a_debit_that_nobody_else_has_is_dropped)
         struct recover_scene c CLEAN(scene_free);
         char words[4096] = "";
         uint64_t from = 9, to = 9, count = 9;
-        enum err e;
         scene_new(&c, &a->lie);
         bind_small(&c, 0, &r);
         if (a->tried)
@@ -338,7 +336,7 @@ TEST(a_debit_that_nobody_else_has_is_dropped)
         if (a->made || a->opened)
             OK(audit_note(c.audit,
                           &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = line}));
-        e = recover(&c, &from, &to, words);
+        enum err e = recover(&c, &from, &to, words);
         if (e != a->lie.e || strstr(words, a->lie.says) == NULL)
             fail_msg("row %zu: %s: %s", k, error_text(e), words);
         OK(store_debits(c.b.store[0], &count));

@@ -134,10 +134,9 @@ enum err __wrap_move_open(struct party *p, enum party_reason reason, enum share_
                           struct move_operand x, size_t n, uint64_t *out)
 {
     static const struct hooks_tamper tamper = {.alter = flip};
-    enum err e;
     if (here.lie == ALTERED && reason == OPEN_SORTED)
         hooks_tamper(p, &tamper);
-    e = __real_move_open(p, reason, ring, x, n, out);
+    enum err e = __real_move_open(p, reason, ring, x, n, out);
     hooks_tamper(p, NULL);
     return e;
 }
@@ -159,11 +158,10 @@ static enum err count(struct sorted_sorting *s, struct three *g, const struct se
                                    .engine = three_table(g),
                                    .adding = &adding,
                                    .log = &log};
-    enum err e;
     g->store = s->b.store[i];
     g->session = session;
     g->log = &log;
-    e = collect_uploads(&c, (const uint8_t[REQUEST_RUN_SIZE]){1}, true);
+    enum err e = collect_uploads(&c, (const uint8_t[REQUEST_RUN_SIZE]){1}, true);
     g->log = &quiet;
     memcpy(s->left_out[i], g->tally.keyed.left_out, sizeof s->left_out[i]);
     s->opened[i] = g->party->opened[OPEN_SORTED].values;

@@ -427,7 +427,6 @@ static struct round_uploads_lists *draw_lists(uint64_t seed)
     static uint8_t all[1500][ITEM];
     const unsigned n = (unsigned)(draw(&seed) % 1500), keep = 1 + (unsigned)(draw(&seed) % 40);
     struct round_uploads_lists *l;
-    size_t repeats;
     OK(memory_new(&l, 1));
     for (unsigned k = 0; k < n; k++) {
         const size_t like = draw(&seed) % 4 * (draw(&seed) % 4);
@@ -439,7 +438,7 @@ static struct round_uploads_lists *draw_lists(uint64_t seed)
         for (unsigned k = 0; k < n; k++)
             if (draw(&seed) % 40 < keep)
                 memcpy(l->item[i][l->count[i]++], all[k], ITEM);
-    repeats = draw(&seed) % 4 == 0 ? 200 : 0;
+    size_t repeats = draw(&seed) % 4 == 0 ? 200 : 0;
     for (size_t k = 1; k < l->count[0] && k < repeats; k++)
         memcpy(l->item[0][k], l->item[0][0], BRANCH_KEY);
     return l;

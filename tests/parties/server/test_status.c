@@ -92,7 +92,6 @@ TEST(the_page_has_what_is_going_on)
 {
     struct status_room r;
     char words[64];
-    struct words_text date;
     room_new(&r);
     expect(made(&r, status_page), "none in progress");
     expect((char *)r.text.data, "<p>Study cities, security: semi-honest</p>");
@@ -116,7 +115,7 @@ TEST(the_page_has_what_is_going_on)
     expect((char *)r.text.data, " days more</p>");
     expect((char *)r.text.data, "style=\"width:60.0%\"");
     expect((char *)r.text.data, "style=\"width:100.0%\"");
-    date = date_text(date_now() + 100);
+    struct words_text date = date_text(date_now() + 100);
     date.text[16] = '\0'; /* without the seconds */
     snprintf(words, sizeof words, "due to be purged on %s", date.text);
     expect((char *)r.text.data, words);
@@ -143,14 +142,13 @@ TEST(owners_are_named_with_what_is_here)
         {UPLOAD_COMPLETE, "<span class=\"good\">&#10003; here</span>"},
     };
     struct upload_entry held[5] = {{0}};
-    const char *at;
     struct status_room r;
     room_new(&r);
     for (unsigned i = 0; i < 5; i++)
         held[i] = (struct upload_entry){
             .state = states[i].state, .time = 1700000000, .bytes = 45200};
     status_note_owners(&r.status, held);
-    at = made(&r, status_page);
+    const char *at = made(&r, status_page);
     for (unsigned i = 0; i < 5; i++) {
         static const unsigned order[5] = {1, 2, 3, 0, 4};
         char words[256];
@@ -253,7 +251,6 @@ TEST(the_pages_may_be_on_ipv6)
     struct status_room r;
     struct http *http CLEAN(http_stop) = NULL;
     char where[32], words[512] = "";
-    int fd;
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_WARN};
     uint16_t port = support_ports(1);
     if (!support_has_ipv6()) {
@@ -264,7 +261,7 @@ TEST(the_pages_may_be_on_ipv6)
     snprintf(where, sizeof where, "[::1]:%u", port);
     OK(http_start(&http, where, &r.status, &log));
     assert_string_equal(words, "");
-    fd = support_connect("::1", port);
+    int fd = support_connect("::1", port);
     assert_int_equal(write(fd, "POST /healthz HTTP/1.0\r\nContent-Length: 2\r\n\r\nhi", 47), 47);
     expect(support_answer(fd, &r.text), " 405 ");
     expect((char *)r.text.data, "only GET and HEAD");

@@ -211,12 +211,11 @@ TEST(what_is_damaged_is_noticed_where_it_is_read)
         const struct harm *h = &harms[k];
         struct stores_bench b CLEAN(bench_free) = bench_new();
         bool complete;
-        enum err e;
         OK(store_put(b.store[1], &b.parts[1], false, &complete));
         OK(debit(b.store[1], &r, 1));
         support_alter(&b.s, 1, h->sql);
         listen_from_here();
-        e = h->notices(&b);
+        enum err e = h->notices(&b);
         quiet.buffer = NULL;
         if (e != h->e)
             fail_msg("%s: %s, not %s", h->sql, error_text(e), error_text(h->e));
@@ -231,15 +230,12 @@ TEST(what_is_damaged_is_noticed_where_it_is_read)
 TEST(parts_that_are_damaged_come_again)
 {
     struct stores_bench b CLEAN(bench_free) = bench_new();
-    struct upload head;
-    const uint8_t *p;
-    size_t n;
     uint64_t held;
     bool complete;
-    head = b.parts[1];
+    struct upload head = b.parts[1];
     head.whole = false;
-    p = b.parts[1].vector.data;
-    n = b.parts[1].vector.size;
+    const uint8_t *p = b.parts[1].vector.data;
+    size_t n = b.parts[1].vector.size;
     OK(store_put(b.store[1], &head, false, &complete));
     OK(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete));
     support_alter(&b.s, 1, "UPDATE parts SET sealed = zeroblob(length(sealed))");

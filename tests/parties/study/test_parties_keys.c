@@ -273,11 +273,10 @@ TEST(a_damaged_file_is_refused)
 {
     struct keys_fixture *f = *state;
     struct bytes file CLEAN(bytes_clear) = {0};
-    const char *at;
     OK(identity_save(f->id, f->path, false, &f->log));
     OK(file_read(f->path, 4096, &file, NULL));
     bytes_put_u8(&file, 0);
-    at = strstr((const char *)file.data, "\nsecret ");
+    const char *at = strstr((const char *)file.data, "\nsecret ");
     assert_non_null(at);
     /* every character of the two lines that matter */
     for (size_t i = (size_t)(at - (const char *)file.data) + 1; i < file.size - 2; i++) {
@@ -319,11 +318,10 @@ TEST(line_ends_and_order_do_not_matter)
     struct identity *back CLEAN(identity_free) = NULL;
     struct bytes file CLEAN(bytes_clear) = {0};
     char text[1024], secret[128] = "", public[256] = "";
-    const char *at;
     OK(identity_save(f->id, f->path, false, &f->log));
     OK(file_read(f->path, 4096, &file, NULL));
     bytes_put_u8(&file, 0);
-    at = strstr((const char *)file.data, "\nsecret ");
+    const char *at = strstr((const char *)file.data, "\nsecret ");
     assert_non_null(at);
     assert_int_equal(sscanf(at, "\nsecret %127s\npublic %255s", secret, public), 2);
     snprintf(text, sizeof text, "public %s\r\nsecret %s\r\n", public, secret);

@@ -459,11 +459,9 @@ static bool is_refused(struct parse_fixture *f, struct bytes *text, const char *
 {
     char place[32];
     struct study *s CLEAN(study_free) = NULL;
-    enum err e;
-    size_t line;
     take_place(text, at, place);
-    e = parse_text(f, (const char *)text->data, &s);
-    line = strcspn(f->sink, "\n");
+    enum err e = parse_text(f, (const char *)text->data, &s);
+    size_t line = strcspn(f->sink, "\n");
     if (e == ERR_STUDY && s == NULL && f->sink[line] == '\n' && f->sink[line + 1] == '\0' &&
         message_is(f->sink, place, words))
         return true;

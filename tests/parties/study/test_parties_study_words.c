@@ -98,13 +98,12 @@ TEST(what_may_be_said_besides)
 {
     struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
-    char *text;
     OK(parse_edit(f, "rounds: 4\n",
                   "rounds: annealed\nscore: l2\nlate_uploads: join\n"
                   "security: abort\n"
                   "impossible: [{age: [1, 2], ward: a}]\n",
                   &s));
-    text = description(s, NULL);
+    char *text = description(s, NULL);
     support_says(text, "Impossible, by public knowledge");
     support_says(text, "  age x ward: 2 of 40 combinations\n");
     support_says(text, "Then it chooses and\n  measures at most 64 more,");
@@ -120,9 +119,8 @@ TEST(what_may_be_said_besides)
 TEST(a_servers_other_machines_are_described)
 {
     struct study *s CLEAN(study_free) = NULL;
-    char *text;
     OK(parse_edit(*state, "tcp://here:7100", "tcp://here:7100, ranks: [calc1, calc2]", &s));
-    text = description(s, NULL);
+    char *text = description(s, NULL);
     support_says(text, "ranks calc1, calc2\n");
     free(text);
 }
@@ -143,9 +141,8 @@ TEST(columns_are_described)
     struct bytes d CLEAN(bytes_clear) = edited((const char *)c.data, "rounds: 4",
                                                "rounds: 4\nmin_owners: 1");
     struct study *s CLEAN(study_free) = NULL;
-    char *text;
     OK(parse_text(f, (const char *)d.data, &s));
-    text = description(s, NULL);
+    char *text = description(s, NULL);
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
         if (strstr(text, said[i]) == NULL)
             fail_msg("does not say \"%s\":\n%s", said[i], text);

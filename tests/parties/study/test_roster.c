@@ -132,11 +132,10 @@ TEST(any_form_of_the_block_is_replaced)
         char head[256];
         struct identity *me = NULL;
         char text[IDENTITY_SIGNATURE_TEXT_SIZE];
-        enum err e;
         snprintf(head, sizeof head, "roster: 2\n%sstudy: test\n", forms[i]);
         amend(c.s.path, file(&c, "form.yaml"), (const char *const[]){"study: test\n", head, NULL});
         OK(identity_load(&me, file(&c, "s1.key"), NULL));
-        e = roster_sign_file(file(&c, "form.yaml"), me, text, &c.log);
+        enum err e = roster_sign_file(file(&c, "form.yaml"), me, text, &c.log);
         identity_free(&me);
         if (i == 0) {
             OK(e);
@@ -270,7 +269,6 @@ static void compare(struct roster_scene *c, const char *from, const char *to, ch
 TEST(every_change_is_told)
 {
     struct roster_scene c CLEAN(scene_free);
-    struct study *study CLEAN(study_free) = NULL;
     char a[SUPPORT_PATH], b[SUPPORT_PATH], key[IDENTITY_TEXT_SIZE],
         revoked[IDENTITY_TEXT_SIZE + 64], added[IDENTITY_TEXT_SIZE + 64], words[4096],
         endpoint[2][96];
@@ -311,7 +309,7 @@ TEST(every_change_is_told)
          "model.apart: none -> age, ward\n");
     compare(&c, a, a, words);
     support_says(words, "Of roster 2 it changes:\n  nothing\nRoster 2 of study test");
-    study = load(&c, a); /* turns away somebody who is not there */
+    struct study *study CLEAN(study_free) = load(&c, a); /* turns away somebody who is not there */
     assert_int_equal(roster_current(study, ROLE_OWNER, study->owners, &c.log), ERR_AUTH);
 }
 

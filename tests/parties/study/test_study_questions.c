@@ -15,7 +15,6 @@ static enum err load(struct support_study *s, const char *workload, const char *
     struct study_options o = {.owners = 2};
     struct log log = {.buffer = said, .buffer_size = size, .level = LOG_ERROR};
     struct bytes text CLEAN(bytes_clear) = {0}, changed CLEAN(bytes_clear) = {0};
-    const char *at, *end;
     *study = NULL;
     said[0] = '\0';
     OK(support_study_new(s, &o, NULL));
@@ -23,9 +22,9 @@ static enum err load(struct support_study *s, const char *workload, const char *
         OK(file_write(support_path(s, "q.sql"), 0600, questions, strlen(questions), NULL));
     OK(file_read(s->path, 1 << 20, &text, NULL));
     bytes_put_u8(&text, 0);
-    at = strstr((const char *)text.data, "workload:");
+    const char *at = strstr((const char *)text.data, "workload:");
     assert_non_null(at);
-    end = strchr(at, '\n');
+    const char *end = strchr(at, '\n');
     bytes_put(&changed, text.data, (size_t)(at - (const char *)text.data));
     bytes_put_text(&changed, "workload: ");
     bytes_put_text(&changed, workload);
@@ -145,7 +144,6 @@ TEST(noise_is_of_the_cells_that_a_condition_takes_in)
     struct study *study CLEAN(study_free) = NULL;
     struct expect *list CLEAN(memory_release) = NULL;
     struct densities even CLEAN(densities_clear) = {0};
-    const struct expect *grouped, *either;
     double share = 0, squares = 0, rows, weights = 0;
     size_t count;
     char said[1024];
@@ -153,8 +151,8 @@ TEST(noise_is_of_the_cells_that_a_condition_takes_in)
     OK(expect_questions(&list, &count, study, 10, NULL));
     OK(densities_even(&even, study->domain));
     assert_int_equal(count, 3);
-    grouped = strstr(list[0].text, "GROUP BY") != NULL ? &list[0] : &list[1];
-    either = grouped == &list[0] ? &list[1] : &list[0];
+    const struct expect *grouped = strstr(list[0].text, "GROUP BY") != NULL ? &list[0] : &list[1];
+    const struct expect *either = grouped == &list[0] ? &list[1] : &list[0];
     assert_string_equal(either->text, "SELECT COUNT(*) FROM t WHERE age < 4 OR bmi >= 28");
     rows = study->owner[0].max_rows + study->owner[1].max_rows;
     assert_true(grouped->together && fabs(grouped->rows - rows / 4) < 1e-9);

@@ -117,9 +117,8 @@ TEST(one_owner_of_a_batch_holds_the_numbers)
     char said[2048] = "";
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     struct study *study CLEAN(study_free) = NULL;
-    const char *at;
     bytes_put_u8(&text, 0);
-    at = strstr((const char *)text.data, owners) + strlen(owners);
+    const char *at = strstr((const char *)text.data, owners) + strlen(owners);
     for (unsigned good = 0; good < 2; good++) {
         bytes_clear(&all);
         bytes_put(&all, text.data, (size_t)(at - (const char *)text.data));
@@ -353,7 +352,6 @@ TEST(plan_says_the_rate_that_a_run_takes)
         struct train_stage g CLEAN(leave);
         double rho, nu, rate, from, rows;
         char path[256];
-        json_t *run;
         stage(&g, train[k]);
         TREFOIL(&g, "plan", g.study);
         assert_int_equal(sscanf(strstr(g.a.out, "\n        1  "), "%*f %lf %lf %lf %lf", &rho, &nu,
@@ -361,7 +359,7 @@ TEST(plan_says_the_rate_that_a_run_takes)
                          4);
         TREFOIL(&g, "train", g.study, g.rows, "--out", g.result);
         snprintf(path, sizeof path, "%s/trajectory.json", g.result);
-        run = json_load_file(path, 0, NULL);
+        json_t *run = json_load_file(path, 0, NULL);
         rows = json_number_value(json_object_get(run, "rows"));
         assert_true(fabs(json_number_value(json_object_get(run, "loudness")) * rows / 6000 - nu) <
                     1e-4);
@@ -377,7 +375,6 @@ TEST(rows_are_kept_back_to_see_how_good_it_is)
     struct train_stage g CLEAN(leave);
     struct bytes kept CLEAN(bytes_clear) = {0};
     char path[256], text[65536];
-    double tested, error;
     bytes_put_text(&kept, "a,y\n");
     stage(&g, "train: {target: y, steps: 40, test: {column: b, value: 9}}");
     TREFOIL(&g, "check", g.study);
@@ -390,8 +387,8 @@ TEST(rows_are_kept_back_to_see_how_good_it_is)
          "in 20 exchanges (more", "accuracy deviates by at most");
     TREFOIL(&g, "train", g.study, g.rows, "--out", g.result);
     assert_int_equal(g.a.code, 0);
-    tested = figure(&g, "rows; accuracy ");
-    error = figure(&g, " +- ");
+    double tested = figure(&g, "rows; accuracy ");
+    double error = figure(&g, " +- ");
     support_text(g.rows, text, sizeof text);
     for (char *rest = NULL, *line = strtok_r(text, "\n", &rest); line != NULL;
          line = strtok_r(NULL, "\n", &rest)) /* those that were kept back; b is not needed */
@@ -419,14 +416,13 @@ static unsigned times_in(const char *text, const char *what)
 static void check_report(const struct train_stage *g, unsigned steps)
 {
     char path[256], text[65536];
-    const char *weights;
     snprintf(path, sizeof path, "%s/report.html", g->result);
     support_text(path, text, sizeof text);
     EACH(support_says, text, "<h2>How it learned</h2>", "the length of the noise alone",
          "<summary>a</summary>", "<summary>b</summary>", "no interval is: none is proved");
     assert_int_equal(times_in(text, "<rect class=\"model\""), steps);
     assert_int_equal(times_in(text, "<path class=\"noisy\""), steps);
-    weights = strstr(text, "<h2>Weights</h2>");
+    const char *weights = strstr(text, "<h2>Weights</h2>");
     assert_int_equal(times_in(weights, "<th scope=\"row\">"), 2 * 16 + 1);
 }
 

@@ -100,9 +100,8 @@ static enum err share_counts(const struct audit_running *a, struct three *g)
 static enum err engine_of(struct audit_running *a, struct party *p, struct three **engine)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
-    struct three *g;
     TRY(three_new(engine, p, a->s.study, a->bounds, id, p->log));
-    g = *engine;
+    struct three *g = *engine;
     tape_plan(&g->tape, NOISE_GAUSS, a->runs * (4 + CELLS));
     tape_plan(&g->tape, NOISE_GUMBEL, a->runs * CANDIDATES);
     return a->s.owners == OWNERS ? count_uploads(a, g) : share_counts(a, g);
@@ -142,7 +141,6 @@ static enum err ask(struct audit_seat *s, struct ask *r, struct share64 *noise, 
     struct engine_step step CLEAN(three_step_clear) = {0};
     uint64_t estimate[CELLS * CANDIDATES];
     const bool unclamped = s->a->flaw == UNCLAMPED && r->kind == ASK_SELECT;
-    enum err e;
     if (unclamped) { /* checks one thing and uses another */
         memcpy(estimate, r->estimate, r->estimates * sizeof *estimate);
         memset(r->estimate, 0, r->estimates * sizeof *r->estimate);
@@ -160,7 +158,7 @@ static enum err ask(struct audit_seat *s, struct ask *r, struct share64 *noise, 
         three_step(&step)->multiplier[k] *= 2;
     for (size_t k = 0; s->a->flaw == HALF_NOISE && k < r->weights / 2; k++)
         r->weight[k] *= 2;
-    e = perform(s, &step, noise, index, out);
+    enum err e = perform(s, &step, noise, index, out);
     return e;
 }
 
@@ -423,10 +421,9 @@ static void price(struct audit_running *a, struct log *log)
 static void plan_form(struct audit_running *a, struct log *log)
 {
     struct ledger_limits limits;
-    double most;
     OK(price_limits(a->s.study, &limits, log));
     OK(measure_multiplier(ledger_deviation(2, limits.rho / 2), &a->alone, log));
-    most = floor(sqrt(0x1p20 * sqrt(limits.rho)));
+    double most = floor(sqrt(0x1p20 * sqrt(limits.rho)));
     a->factor[0] = (int64_t)most; /* a = 0 */
     a->factor[1] = -(int64_t)most / 3;
     a->factor[2] = -(int64_t)most / 2;
@@ -475,7 +472,6 @@ static double audit_of(const struct study_options *o, enum flaw flaw)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     struct audit_running *a CLEAN(memory_release) = memory_array(1, sizeof *a);
-    double loss, promise;
     a->flaw = flaw;
     a->runs = flaw == NONE || flaw == HALF_NOISE ? runs()
                                                  : runs() / 2; /* the others show clearly */
@@ -495,8 +491,9 @@ static double audit_of(const struct study_options *o, enum flaw flaw)
     if (o->copula != NULL)
         a->rho = a->charged / (2 * (double)a->runs);
     assert_true(fabs(a->charged / (2 * (double)a->runs) / a->rho - 1) < 1e-9);
-    promise = epsilon_of(a->s.study->accounting, a->rho) + 3 * price_slack(a->s.study).marginal;
-    loss = shown_loss(a);
+    double promise = epsilon_of(a->s.study->accounting, a->rho) +
+                     3 * price_slack(a->s.study).marginal;
+    double loss = shown_loss(a);
     if (o->sweeps > 0 && noise_of_scores(a) < 0.96) /* five deviations of 9,000 scores below 1 */
         loss = INFINITY;
     print_message("# promised: epsilon %.2f at delta %g; shown: %.2f\n", promise, DELTA, loss);
@@ -531,9 +528,8 @@ static double audit_scores(const char *noise, enum flaw flaw)
 TEST(the_promise_is_kept_by_scores)
 {
     for (size_t k = 0; k < NOISE_KINDS; k++) {
-        double share;
         assert_non_null(noise_words[k]);
-        share = audit_scores(noise_words[k], NONE);
+        double share = audit_scores(noise_words[k], NONE);
         assert_true(share <= 1);
         assert_true(share > 0.35);
     }

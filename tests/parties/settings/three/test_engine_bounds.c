@@ -72,9 +72,8 @@ static void moves_no_more_than_its_bound(const struct study_options *o, unsigned
                                          uint64_t most_cell, uint64_t most_total)
 {
     struct hostile h = {.w = memory_array(1, sizeof *h.w)};
-    const struct workload *load;
     whole_new(h.w, o);
-    load = h.w->s.study->workload;
+    const struct workload *load = h.w->s.study->workload;
     OK(three_result_new(&h.sums, load->maximal_cells));
     for (unsigned noise = 0; noise < 2; noise++) {
         size_t at = 0;
@@ -259,12 +258,10 @@ TEST(an_upload_is_the_same_again_and_cannot_be_altered)
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     const uint8_t *terms;
-    unsigned form;
-    size_t bytes;
     whole_new(w, OPTIONS(.owners = OWNERS));
     terms = w->s.study->terms.digest;
-    form = study_upload_form(w->s.study, 0);
-    bytes = study_upload_bytes(w->s.study, 0);
+    unsigned form = study_upload_form(w->s.study, 0);
+    size_t bytes = study_upload_bytes(w->s.study, 0);
     for (int changed = 0; changed < 2; changed++) {
         struct upload again[3];
         OK(share_one(w, 0, changed, again, &log));

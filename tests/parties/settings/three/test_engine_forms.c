@@ -39,11 +39,10 @@ static enum err run_plain(struct copulas *c, struct copula_result **result,
     const struct plaintext_noise noise = {replay, replay_gauss, replay_gumbel};
     const struct study *study = c->w.s.study;
     struct plaintext *plain CLEAN(plaintext_free) = NULL;
-    struct aim_backend backend;
     struct copula_options options;
     TRY(release_copula_options(study, c->w.bounds, &options, NULL));
     TRY(plaintext_new(&plain, study->workload, c->w.all, &noise, NULL));
-    backend = plaintext_backend(plain);
+    struct aim_backend backend = plaintext_backend(plain);
     return copula_run(result, &options, &backend, NULL);
 }
 
@@ -72,7 +71,6 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
     struct copula_result *plain = NULL;
     struct whole_replay replay = {.w = &c->w};
     struct three_costs costs;
-    size_t cells;
     whole_new_persons(&c->w, o, persons);
     c->w.twice = twice;
     OK(three_run_wrapped(78, run_copula, c, &costs, marks_wrap));
@@ -80,7 +78,7 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
     for (unsigned i = 0; i < 3; i++)
         same_result(c->result[i], plain);
     /* one opening of all one-ways and one of all forms, nothing else */
-    cells = forms_codes(c->w.s.study->workload);
+    size_t cells = forms_codes(c->w.s.study->workload);
     assert_int_equal(costs.opened_calls[OPEN_NOISY_MARGINAL], 1 + twice);
     assert_int_equal(costs.opened_values[OPEN_NOISY_MARGINAL], (1 + twice) * cells);
     assert_int_equal(costs.opened_calls[OPEN_NOISY_FORM], 1 + twice);

@@ -59,12 +59,11 @@ static enum err price_and_ask(const struct aim_backend *b, const struct whole *w
     struct ask_terms terms = {
         .domain = w->s.study->domain, .workload = w->s.study->workload, .score = w->s.study->score};
     struct ask_price price CLEAN(ask_price_clear) = {0};
-    enum err e;
     TRY(score_merged(&terms.bounds, &w->bounds->counts, terms.workload, a->merges));
     if (a->round == 0) /* the most that is permitted: more than a cell of codes can count */
         a->estimate[0] = UINT64_C(1) << (terms.bounds.bits + AIM_ESTIMATE_BITS);
     ask_price_new(&price);
-    e = ask_price(&price, a, &terms, NULL);
+    enum err e = ask_price(&price, a, &terms, NULL);
     a->price = &price;
     if (e == ERR_OK)
         e = ask_and_note(b, a, out);
@@ -138,9 +137,8 @@ static enum err ask_and_look(void *self, const struct ask *a, struct ask_told *t
     const struct whole_seat *seat = self;
     const struct three *g = seat->engine;
     const bool squared = seat->w->s.study->score == AIM_L2;
-    const struct counts *other;
     TRY(seat_ask(self, a, told));
-    other = a->merges != NULL ? g->counts : g->merged.counts;
+    const struct counts *other = a->merges != NULL ? g->counts : g->merged.counts;
     return a->kind == ASK_SELECT && other != NULL && counts_finished(other, squared) ? ERR_MISUSE
                                                                                      : ERR_OK;
 }

@@ -57,14 +57,13 @@ static enum err open_alone(struct three *g, const struct ask *a, uint64_t *round
     struct tape range CLEAN(tape_free) = {0};
     int64_t *values CLEAN(memory_release) = NULL;
     size_t measured;
-    enum err e;
     TRY(three_prepare(g, a, &step));
     TRY(three_reserve(g, &step));
     TRY(range_cut(&g->tape, three_step(&step)->noise, &range));
     TRY(memory_new(&values, step.price.cells));
     *rounds = net_exchanges(g->party->net);
     *bytes = payload_sent(g->party);
-    e = three_measure(g, &step, &range, 0, values, &measured);
+    enum err e = three_measure(g, &step, &range, 0, values, &measured);
     *rounds = net_exchanges(g->party->net) - *rounds;
     *bytes = payload_sent(g->party) - *bytes;
     if (e == ERR_OK && measured != step.price.cells)
@@ -103,11 +102,10 @@ TEST(a_sweep_has_few_exchanges)
     const struct study_options o = {.owners = OWNERS, .sweeps = 2, .lanes = 1};
     struct costing *c CLEAN(memory_release) = memory_array(1, sizeof *c);
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
-    const struct workload *load;
     uint64_t cells, of_set;
     whole_new(w, &o);
     c->w = w;
-    load = w->s.study->workload;
+    const struct workload *load = w->s.study->workload;
     cells = load->cells;
     of_set = load->query[0].cells + load->query[7].cells + load->query[9].cells;
     assert_in_range(w->bounds->counts.bits, 4, 20);
@@ -134,14 +132,13 @@ TEST(scores_cost_what_marginals_cost)
     int64_t multiplier[] = {300, 70000};
     const struct ask set = {
         .kind = ASK_MEASURE, .queries = 2, .query = query, .weights = 2, .weight = multiplier};
-    struct ask_terms terms;
     struct ask_price price;
     mpq_t expected;
     whole_new(w, &o);
-    terms = (struct ask_terms){.domain = w->s.study->domain,
-                               .workload = w->s.study->workload,
-                               .bounds = w->bounds->counts,
-                               .slack = price_slack(w->s.study)};
+    struct ask_terms terms = {.domain = w->s.study->domain,
+                              .workload = w->s.study->workload,
+                              .bounds = w->bounds->counts,
+                              .slack = price_slack(w->s.study)};
     mpq_init(expected);
     ask_price_new(&price);
     {
@@ -173,12 +170,11 @@ TEST(scores_that_could_wrap_are_refused)
     const struct study_options o = {.owners = OWNERS, .sweeps = 2};
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     uint64_t total[64];
-    struct ask_terms terms;
     struct ask_price price;
     whole_new(w, &o);
-    terms = (struct ask_terms){.domain = w->s.study->domain,
-                               .workload = w->s.study->workload,
-                               .bounds = {.bits = 40, .total = total}};
+    struct ask_terms terms = {.domain = w->s.study->domain,
+                              .workload = w->s.study->workload,
+                              .bounds = {.bits = 40, .total = total}};
     ask_price_new(&price);
     for (unsigned k = 0; k < 6; k++) {
         const uint64_t most = (UINT64_C(1) << 63) - (UINT64_C(1) << 26) - 1;
@@ -215,7 +211,6 @@ TEST(merges_leave_room_for_all_scores)
                                         .noise = "discrete",
                                         .epsilon = 1 << 2 * k};
         struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
-        struct score_bounds b;
         struct price_sweep sweep;
         uint64_t scores, set;
         bool fits[2];
@@ -223,7 +218,7 @@ TEST(merges_leave_room_for_all_scores)
         OK(price_sweep(w->s.study, &sweep));
         OK(scores_multiplier(sweep.least_sigma, &scores, NULL));
         OK(measure_multiplier(sweep.least_sigma_of_set, &set, NULL));
-        b = w->bounds->counts;
+        struct score_bounds b = w->bounds->counts;
         for (unsigned above = 0; above < 2; above++) {
             b.bits = w->bounds->counts.room + above;
             fits[above] = set >> (62 - b.bits) == 0 && b.bits <= SCORE_BITS_MAX;

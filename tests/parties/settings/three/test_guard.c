@@ -81,9 +81,8 @@ TEST(tries_are_counted_on_disk)
     char words[1024] = "";
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
     struct guard_watch w CLEAN(watch_free);
-    struct check_guard g;
     watch_new(&w);
-    g = guard_of(&w.guard[0]);
+    struct check_guard g = guard_of(&w.guard[0]);
     OK(g.begin(g.self));
     OK(g.end(g.self));
     OK(g.begin(g.self));
@@ -180,9 +179,8 @@ TEST(what_ends_a_session_with_a_catch_is_remembered)
 {
     struct guard_watch w CLEAN(watch_free);
     atomic_bool ended = false;
-    struct check_guard g;
     watch_new(&w);
-    g = guard_of(&w.guard[0]);
+    struct check_guard g = guard_of(&w.guard[0]);
     guard_expects(&w.guard[0], &ended);
     g.failed(g.self);
     guard_hears(&w.guard[0]);
@@ -200,10 +198,9 @@ TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
     char words[1024] = "";
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
     struct store_guard before;
-    struct check_guard g;
     struct guard_watch w CLEAN(watch_free);
     watch_new(&w);
-    g = guard_of(&w.guard[1]);
+    struct check_guard g = guard_of(&w.guard[1]);
     OK(g.begin(g.self));
     g.failed(g.self);
     open_again(&w, 1);
@@ -233,10 +230,9 @@ TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
  */
 TEST(what_the_disk_does_not_take_is_known_to_the_process)
 {
-    struct check_guard g;
     struct guard_watch w CLEAN(watch_free);
     watch_new(&w);
-    g = guard_of(&w.guard[2]);
+    struct check_guard g = guard_of(&w.guard[2]);
     support_alter(&w.b.s, 2,
                   "CREATE TRIGGER full BEFORE UPDATE ON guard BEGIN SELECT RAISE(ABORT, 'full'); "
                   "END");
@@ -416,9 +412,8 @@ TEST(a_server_that_stopped_serves_no_run)
 {
     struct support_study s CLEAN(support_study_free);
     pid_t server[STUDY_SERVERS_MOST];
-    uint16_t status;
     NEW_STUDY(&s, &quiet, .owners = 1, .rounds = 1);
-    status = support_ports(1);
+    uint16_t status = support_ports(1);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         server[i] = i == 2 ? serve_with_status(&s, status) : support_serve(&s, i, s.path);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)

@@ -222,12 +222,11 @@ static enum err open_again(struct duet_seat *s, const struct engine_step *step,
     struct ask_told again CLEAN(told_clear) = {0};
     struct stake_place other = step->place;
     void *stake = NULL;
-    enum err e;
     other.from[0]++;
     if (g.ops->take_stake(g.self, &other, kept, &stake) != ERR_FORMAT)
         return ERR_MISMATCH;
     TRY(g.ops->take_stake(g.self, &step->place, kept, &stake));
-    e = open_step(s, step, stake, &again);
+    enum err e = open_step(s, step, stake, &again);
     g.ops->free_stake(&stake);
     TRY(e);
     return again.values == told->values && again.selected == told->selected &&
@@ -269,14 +268,13 @@ static enum err play_stake(struct duet_seat *s, struct engine_step *step, void *
     const uint64_t exchanges = net_exchanges(s->net), sent = net_total(s->net).payload_sent;
     size_t used[STAKE_KINDS] = {[STAKE_SELECT] = step->price.candidates};
     struct own_stake *own = stake;
-    size_t bytes;
     TRY(open_step(s, step, stake, told));
     used[STAKE_MEASURE] = told->values;
     remember(s, own, used);
     if (net_exchanges(s->net) != exchanges + exchanges_of(step->ask) ||
         (exchanges_of(step->ask) == 6 && s->before != exchanges + 2))
         return ERR_RANGE;
-    bytes = net_total(s->net).payload_sent - sent - 8 * told->values;
+    size_t bytes = net_total(s->net).payload_sent - sent - 8 * told->values;
     s->sent += bytes;
     s->most += most_of(s, step->ask);
     return exchanges_of(step->ask) == 1 && bytes != 0 ? ERR_RANGE : ERR_OK;
@@ -288,7 +286,6 @@ static enum err play(struct duet_seat *s, struct engine_step *step, struct ask_t
     struct bytes kept CLEAN(bytes_clear) = {0};
     void *stake = NULL;
     bool made = false;
-    enum err e;
     TRY(g.ops->supply(g.self, step, &made));
     /* a session begins with all that its run takes, but for joint noise */
     if (!made && s->d->s.study->noise_by != NOISE_BY_JOINT)
@@ -296,7 +293,7 @@ static enum err play(struct duet_seat *s, struct engine_step *step, struct ask_t
     if (!made)
         TRY(g.ops->reserve(g.self, step));
     TRY(g.ops->stake(g.self, step, &stake, &kept));
-    e = play_stake(s, step, stake, told);
+    enum err e = play_stake(s, step, stake, told);
     if (e == ERR_OK)
         e = g.ops->return_stake(g.self, stake);
     g.ops->free_stake(&stake);
@@ -309,9 +306,8 @@ static enum err seat_ask(void *self, const struct ask *a, struct ask_told *told)
     struct duet_seat *s = self;
     const struct engine g = two_table(s->engine);
     struct engine_step step;
-    enum err e;
     TRY(g.ops->prepare(g.self, a, &step));
-    e = play(s, &step, told);
+    enum err e = play(s, &step, told);
     g.ops->clear(&step);
     told->population = g.ops->counted(g.self).owners;
     return e;
@@ -384,12 +380,11 @@ static enum err run_one(struct duet_seat *s)
                        .audit_self = s,
                        .log = &s->log};
     const struct aim_backend backend = {.self = s, .ask = seat_ask};
-    const struct own_reel *parts;
     from.session[d->sessions % PAIR_ID_SIZE] = 1; /* ids differ anywhere */
     if (d->s.study->noise_by == NOISE_BY_OWNER)
         TRY(store_ahead(from.store, &from.ahead.blocks));
     TRY(two_new(&s->engine, &from));
-    parts = &s->engine->tape.reel[OWN_PARTS];
+    const struct own_reel *parts = &s->engine->tape.reel[OWN_PARTS];
     memcpy(s->part, parts->word, (parts->words < WORDS ? parts->words : WORDS) * sizeof *s->part);
     TRY(count_all(s));
     memcpy(s->word, s->engine->sums.word,
@@ -495,15 +490,13 @@ static void same_forms(const struct copula_result *a, const struct copula_result
 TEST(a_copula_of_two_equals_the_plaintext_copula)
 {
     struct duet *d CLEAN(memory_release) = memory_array(1, sizeof *d);
-    struct plaintext *p;
-    struct aim_backend backend;
     struct copula_options options;
     struct copula_result *plain = NULL;
     size_t cells = 0;
     duet_new(d, OPTIONS(.owners = OWNERS, .two = true, .copula = "method: copula\n", .epsilon = 3));
     run_duet(d);
-    p = twin_new(d);
-    backend = plaintext_backend(p);
+    struct plaintext *p = twin_new(d);
+    struct aim_backend backend = plaintext_backend(p);
     OK(release_copula_options(d->s.study, d->bounds, &options, &quiet));
     OK(run_method(d, &backend, &plain, NULL, &quiet));
     for (size_t q = 0; q < d->s.study->workload->one_ways; q++)
@@ -546,14 +539,12 @@ static void same_counts(const struct aim_result *a, const struct aim_result *b,
 static void equals(const struct study_options *o)
 {
     struct duet *d CLEAN(memory_release) = memory_array(1, sizeof *d);
-    struct plaintext *p;
-    struct aim_backend backend;
     struct aim_result *plain = NULL;
     size_t cells = 0, scores = 0, sent;
     duet_new(d, o);
     run_duet(d);
-    p = twin_new(d);
-    backend = plaintext_backend(p);
+    struct plaintext *p = twin_new(d);
+    struct aim_backend backend = plaintext_backend(p);
     OK(run_method(d, &backend, NULL, &plain, &quiet));
     for (size_t k = 0; k < plain->measurements; k++)
         cells += measurement_cells(&plain->measurement[k], d->s.study->domain);
@@ -955,10 +946,9 @@ TEST(other_rows_have_other_seeds)
 TEST(what_a_provider_gets_is_counts_less_a_stream)
 {
     struct duet *d CLEAN(memory_release) = memory_array(1, sizeof *d);
-    size_t cells;
     uint64_t *sum, total[2] = {0};
     duet_new(d, OPTIONS(.owners = OWNERS, .two = true, .copula = "method: copula\n"));
-    cells = d->s.study->workload->maximal_cells;
+    size_t cells = d->s.study->workload->maximal_cells;
     sum = memory_array(2 * cells, sizeof *sum);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(d->part[1][i].vector.size, i == 0 ? 8 * cells : 0);
@@ -993,7 +983,6 @@ TEST(a_word_of_noise_is_taken_once)
                  more[STAKE_KINDS] = {least + 1, 0};
     struct own_tape t CLEAN(own_tape_free);
     struct own_stake *first CLEAN(own_stake_free) = NULL, *second CLEAN(own_stake_free) = NULL;
-    uint64_t unused;
     OK(own_tape_start(&t, id, run));
     assert_true(own_tape_has(&t, some) && !own_tape_has(&t, more));
     assert_int_equal(own_tape_cut(&t, more, &first), ERR_MISUSE);
@@ -1002,7 +991,7 @@ TEST(a_word_of_noise_is_taken_once)
         for (size_t i = 0; i < some[k]; i++)
             assert_int_equal(t.reel[k].word[i], 0); /* wiped */
     /* what was not used comes back, under a new place; what was used does not */
-    unused = first->word[STAKE_MEASURE][least - 1];
+    uint64_t unused = first->word[STAKE_MEASURE][least - 1];
     first->used[STAKE_MEASURE] = least - 1;
     first->used[STAKE_SELECT] = least;
     own_tape_return(&t, first);
@@ -1074,10 +1063,9 @@ TEST(an_owners_noise_is_taken_once_and_ends)
     struct duet *d CLEAN(memory_release) = memory_array(1, sizeof *d);
     struct own_tape t CLEAN(own_tape_free) = {.id = {0}};
     struct ahead a = {0}, again;
-    struct price_ahead plan;
     size_t some[STAKE_KINDS] = {1, 1}, more[STAKE_KINDS] = {1};
     duet_new(d, OPTIONS(.owners = 1, .two = true, .rounds = 2, .more = "noise_by: owner\n"));
-    plan = price_ahead(d->s.study);
+    struct price_ahead plan = price_ahead(d->s.study);
     OK(store_ahead(d->store[0], &a.blocks));
     again = a;
     more[STAKE_SELECT] = plan.blocks[NOISE_GUMBEL] * plan.samples[NOISE_GUMBEL] + 1;
