@@ -141,16 +141,12 @@ static enum err ask(struct three *g, struct ask *r, size_t *selected, int64_t *v
     struct tape range CLEAN(tape_free) = {0};
     size_t measured;
     TRY(three_prepare(g, r, &step));
-    enum err e = three_reserve(g, &step);
-    if (e == ERR_OK)
-        e = range_cut(&g->tape, three_step(&step)->noise, &range);
-    if (e == ERR_OK && r->kind == ASK_SELECT)
-        e = three_select(g, &step, &range, seed, selected);
-    if (e == ERR_OK)
-        e = three_measure(g, &step, &range, *selected, values, &measured);
-    if (e == ERR_OK)
-        e = range_return(&g->tape, &range);
-    return e;
+    TRY(three_reserve(g, &step));
+    TRY(range_cut(&g->tape, three_step(&step)->noise, &range));
+    if (r->kind == ASK_SELECT)
+        TRY(three_select(g, &step, &range, seed, selected));
+    TRY(three_measure(g, &step, &range, *selected, values, &measured));
+    return range_return(&g->tape, &range);
 }
 
 /* Estimates that no model made: what is sent must not depend on a library's last digit. */

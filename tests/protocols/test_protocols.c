@@ -39,10 +39,9 @@ static enum err sum_counts(struct party *p, void *shared)
                 uploads[i].seed[c] = a->seed[i][(p->index + c) % 3];
     }
     TRY(share64_new(&out, CELLS));
-    enum err e = counts_sum(p, out, uploads, a->owners, a->sum_bits);
-    if (e == ERR_OK)
-        three_put64(&a->out, p, out);
-    return e;
+    TRY(counts_sum(p, out, uploads, a->owners, a->sum_bits));
+    three_put64(&a->out, p, out);
+    return ERR_OK;
 }
 
 TEST(counts_add_up)

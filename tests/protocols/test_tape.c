@@ -158,12 +158,11 @@ static enum err cut_and_return(struct party *p, void *shared)
     struct three_result *to = &c->used;
     size_t used = 0;
     struct tape tape CLEAN(tape_free) = {0};
-    enum err e = ERR_OK;
     tape_start(&tape, id, NOISE_BOX_MULLER);
     tape_plan(&tape, NOISE_GAUSS, c->made);
     TRY(tape_reserve(p, &tape, NOISE_GAUSS, 100));
     three_put64(&c->all, p, share64_view(tape.reel[NOISE_GAUSS].samples, 0, c->made));
-    for (size_t i = 0; e == ERR_OK && i < CUTS; i++) {
+    for (size_t i = 0; i < CUTS; i++) {
         const size_t n = 1 + i;
         struct tape range CLEAN(tape_free) = {0};
         struct range_place place, next;
@@ -178,16 +177,16 @@ static enum err cut_and_return(struct party *p, void *shared)
             to->copy[p->index][used + k] = out.b[k];
         }
         used += n;
-        e = range_return(&tape, &range);
+        TRY(range_return(&tape, &range));
         range_next(&tape, count, &next);
         if (next.from[NOISE_GAUSS] <
             place.from[NOISE_GAUSS] + 100) /* a position names one sample */
-            e = ERR_DATA;
+            return ERR_DATA;
     }
     c->held[p->index] = tape.reel[NOISE_GAUSS].samples.n;
     c->batches[p->index] = net_exchanges(p->net) /
                            tape_cost(NOISE_BOX_MULLER, NOISE_GAUSS)->plain.exchanges;
-    return e;
+    return ERR_OK;
 }
 
 static int compare_words(const void *a, const void *b)

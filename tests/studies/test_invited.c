@@ -98,18 +98,17 @@ static enum err bring(struct invited *p, const char *path, unsigned server)
     struct support_caller x CLEAN(support_caller_free);
     struct parcel parcel CLEAN(parcel_clear) = {0};
     struct bytes b CLEAN(bytes_clear) = {0};
-    enum err e = ERR_OK;
     OK(file_read(path, PARCEL_MAX, &b, &quiet));
     OK(parcel_parse(&parcel, p->c.s.study, path, &b, &quiet));
     support_caller_new(&x, &p->c.s, "a.key", server);
-    for (size_t k = PARCEL_HEAD; k <= PARCEL_ACT && e == ERR_OK; k++) {
+    for (size_t k = PARCEL_HEAD; k <= PARCEL_ACT; k++) {
         size_t n;
         const uint8_t *block = parcel_block(&parcel, server, k, &n);
         support_caller_begin(&x, MESSAGE_PARCEL);
         bytes_put(&x.message, block, n);
-        e = support_call(&x);
+        TRY(support_call(&x));
     }
-    return e;
+    return ERR_OK;
 }
 
 /* A link was passed on: one parcel came first at one server, the other at the others. */

@@ -222,8 +222,7 @@ static enum err all_forms(struct party *p, struct all_secrets *s)
     static const uint8_t id[TAPE_ID_SIZE];
     struct tape tape CLEAN(tape_free);
     tape_start(&tape, id, NOISE_BOX_MULLER);
-    enum err e = forms_of(p, s, &tape);
-    return e;
+    return forms_of(p, s, &tape);
 }
 
 /* A table made from some of x: valid rows; a key is a public place above secret bits, so sorted. */

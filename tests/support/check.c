@@ -128,13 +128,12 @@ enum err play_open(struct party *p, struct check_play *play, const struct planes
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const size_t words = bits_words(x->n);
     uint64_t *out;
-    enum err e = scratch_array(p->scratch, &out, words);
-    for (unsigned k = 0; e == ERR_OK && k < x->width; k++) {
-        e = move_open(p, OPEN_MASKED, RING_BITS, OPERAND(planes_plane(x, k)), x->n, out);
-        if (e == ERR_OK)
-            bytes_put(&play->opened[p->index], out, words * sizeof *out);
+    TRY(scratch_array(p->scratch, &out, words));
+    for (unsigned k = 0; k < x->width; k++) {
+        TRY(move_open(p, OPEN_MASKED, RING_BITS, OPERAND(planes_plane(x, k)), x->n, out));
+        bytes_put(&play->opened[p->index], out, words * sizeof *out);
     }
-    return e;
+    return ERR_OK;
 }
 
 void play_masked(const struct check_play *play, const struct check_play *other, uint64_t round,

@@ -33,8 +33,7 @@ enum err parse_text(struct parse_fixture *f, const char *text, struct study **st
 {
     struct bytes b CLEAN(bytes_clear) = with_keys(f, text);
     f->sink[0] = '\0';
-    enum err e = study_parse(study, "t.yaml", b.data, b.size, &f->log);
-    return e;
+    return study_parse(study, "t.yaml", b.data, b.size, &f->log);
 }
 
 enum err parse_edit(struct parse_fixture *f, const char *find, const char *replace,

@@ -59,8 +59,7 @@ enum err stage_with(struct store *store, const struct store_round *r, const stru
     uint8_t next[32] = {0};
     bytes_put(&noise, "these are the shares", 20);
     bytes_put(&ids, "0123456789abcdef", UPLOAD_ID_SIZE);
-    enum err e = store_stage(store, r, after, &ids, &noise, next);
-    return e;
+    return store_stage(store, r, after, &ids, &noise, next);
 }
 
 /* The ledger after one more debit; *head is the one before it. */

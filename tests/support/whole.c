@@ -255,28 +255,22 @@ enum err perform(struct whole_seat *s, const struct ask *a, struct ask_told *tol
     struct tape range CLEAN(tape_free) = {0};
     TRY(three_prepare(s->engine, a, &step));
     range_next(&s->engine->tape, three_step(&step)->noise, &place);
-    enum err e = three_reserve(s->engine, &step);
-    if (e == ERR_OK && !check_clean(s->engine->party))
-        e = ERR_MISUSE;
-    if (e == ERR_OK)
-        e = range_is_made(&s->engine->tape, three_step(&step)->noise)
-                ? range_cut(&s->engine->tape, three_step(&step)->noise, &range)
-                : ERR_MISUSE;
-    if (e == ERR_OK)
-        e = range_write(&range, &kept);
-    if (e == ERR_OK)
-        e = remember(s, &range, NOISE_GUMBEL);
-    if (e == ERR_OK)
-        e = remember(s, &range, NOISE_GAUSS);
-    if (e == ERR_OK)
-        e = open_step(s, &step, &range, told);
-    if (e == ERR_OK)
-        e = range_return(&s->engine->tape, &range);
-    if (e == ERR_OK && s->w->twice)
-        e = open_again(s, &step, &kept, &place, told);
+    TRY(three_reserve(s->engine, &step));
+    if (!check_clean(s->engine->party))
+        return ERR_MISUSE;
+    TRY(range_is_made(&s->engine->tape, three_step(&step)->noise)
+            ? range_cut(&s->engine->tape, three_step(&step)->noise, &range)
+            : ERR_MISUSE);
+    TRY(range_write(&range, &kept));
+    TRY(remember(s, &range, NOISE_GUMBEL));
+    TRY(remember(s, &range, NOISE_GAUSS));
+    TRY(open_step(s, &step, &range, told));
+    TRY(range_return(&s->engine->tape, &range));
+    if (s->w->twice)
+        TRY(open_again(s, &step, &kept, &place, told));
     /* only these were used of the Gaussians that were ready for the largest candidate */
     s->w->used[NOISE_GAUSS][s->index] -= three_step(&step)->noise[NOISE_GAUSS] - told->values;
-    return e;
+    return ERR_OK;
 }
 
 enum err seat_ask(void *self, const struct ask *a, struct ask_told *told)

@@ -334,8 +334,7 @@ static enum err read_made(const struct domain *d, uint16_t attribute, uint32_t c
     bytes_put_u16(&b, attribute);
     for (uint32_t code = 0; code < codes; code++)
         bytes_put_u32(&b, group[code]);
-    enum err e = read_back(&b, d, &m);
-    return e;
+    return read_back(&b, d, &m);
 }
 
 TEST(bytes_are_read_back_and_nothing_else_is)

@@ -118,11 +118,9 @@ static enum err distances_of(struct party *p, struct share64 x)
     TRY(party_share64(p, &sum, 1));
     bits_zero(planes_flat(&bits));
     p->recorder = NULL;
-    enum err e = cached_new(p, &kept, x, &bits);
+    TRY(cached_new(p, &kept, x, &bits));
     p->recorder = recorder;
-    if (e == ERR_OK)
-        e = cached_distance(p, sum, kept, &span, 1 << CACHED_GRID);
-    return e;
+    return cached_distance(p, sum, kept, &span, 1 << CACHED_GRID);
 }
 
 static enum err distances(struct party *p)
@@ -137,8 +135,7 @@ static enum err squares(struct party *p)
     for (size_t q = 0; q < CELLS / 1024; q++)
         cells[q] = 1024;
     TRY(counts_new(&c, cells, CELLS / 1024, 17));
-    enum err e = counts_finish_squares(p, c);
-    return e;
+    return counts_finish_squares(p, c);
 }
 
 TEST(a_log_has_a_bound)

@@ -234,13 +234,12 @@ static enum err topics_job(struct party *p, void *shared)
     static const uint8_t topics[3][SESSION_ID_SIZE] = {{1}, {1}, {2}};
     uint64_t(*const drawn)[3][3] = shared; /* by server, topic and lane */
     struct session *session CLEAN(session_free) = NULL;
-    enum err e = session_for_test(&session, p->index, 1);
-    for (size_t t = 0; t < 3 && e == ERR_OK; t++) {
-        e = crew_topic(p, session, topics[t]);
-        if (e == ERR_OK)
-            e = crew_run(p, 3, draw, drawn[p->index][t]);
+    TRY(session_for_test(&session, p->index, 1));
+    for (size_t t = 0; t < 3; t++) {
+        TRY(crew_topic(p, session, topics[t]));
+        TRY(crew_run(p, 3, draw, drawn[p->index][t]));
     }
-    return e;
+    return ERR_OK;
 }
 
 TEST(a_topic_begins_the_streams_of_all_lanes)

@@ -170,17 +170,15 @@ static enum err truncations(struct party *p, const struct share64 *x, const stru
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 narrow;
     struct share128 wide;
-    enum err e = ERR_OK;
     (void)bits;
     TRY(party_share64(p, &narrow, N));
     TRY(party_share128(p, &wide, N));
-    for (size_t k = 0; e == ERR_OK && k < sizeof shift / sizeof *shift; k++)
-        e = truncate_signed_ring64(p, narrow, *x, shift[k]);
-    if (e == ERR_OK)
-        e = truncate_widen64(p, wide, *x);
-    for (size_t k = 0; e == ERR_OK && k < sizeof shift / sizeof *shift; k++)
-        e = truncate_signed_ring128(p, wide, wide, 2 * shift[k]);
-    return e;
+    for (size_t k = 0; k < sizeof shift / sizeof *shift; k++)
+        TRY(truncate_signed_ring64(p, narrow, *x, shift[k]));
+    TRY(truncate_widen64(p, wide, *x));
+    for (size_t k = 0; k < sizeof shift / sizeof *shift; k++)
+        TRY(truncate_signed_ring128(p, wide, wide, 2 * shift[k]));
+    return ERR_OK;
 }
 
 /* Sums of no lanes, of one, within parts and across them. */
@@ -223,22 +221,18 @@ static enum err scores(struct party *p, const struct share64 *x, const struct pl
     struct share64 numbers, out;
     struct planes planes;
     struct cached *kept CLEAN(cached_free) = NULL;
-    enum err e = ERR_OK;
     for (size_t i = 0; i < N; i++)
         c[i] = (i * 77777) % ((uint64_t)1 << 30);
     TRY(party_share64(p, &numbers, N));
     TRY(party_share64(p, &out, 2));
     TRY(party_planes(p, &planes, 20, N));
-    e = convert_to_ring64(p, numbers, bits);
-    if (e == ERR_OK)
-        e = convert_to_bits(p, &planes, *x);
-    if (e == ERR_OK)
-        e = cached_new(p, &kept, numbers, &planes);
-    if (e == ERR_OK)
-        e = cached_distance(p, out, kept, spans, 1 << CACHED_GRID);
-    for (unsigned width = 1; e == ERR_OK && width <= 64; width += 9)
-        e = compare_top_bit(p, planes_plane(&planes, 0), *x, width);
-    return e;
+    TRY(convert_to_ring64(p, numbers, bits));
+    TRY(convert_to_bits(p, &planes, *x));
+    TRY(cached_new(p, &kept, numbers, &planes));
+    TRY(cached_distance(p, out, kept, spans, 1 << CACHED_GRID));
+    for (unsigned width = 1; width <= 64; width += 9)
+        TRY(compare_top_bit(p, planes_plane(&planes, 0), *x, width));
+    return ERR_OK;
 }
 
 static enum err top_bit(struct party *p, const struct share64 *x, const struct planes *bits)

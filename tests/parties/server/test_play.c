@@ -228,8 +228,7 @@ static enum err make_noise(struct three *g, enum play_cheat cheat)
     if (cheat != OTHER_RANGE)
         return ERR_OK;
     TRY(share64_new(&one, 1));
-    enum err e = tape_take(&g->tape, NOISE_GAUSS, one);
-    return e;
+    return tape_take(&g->tape, NOISE_GAUSS, one);
 }
 
 /*

@@ -494,10 +494,9 @@ static enum err ask(const struct model *m, const char *text, double *value, char
     OK(model_densities(&inside, m, NULL));
     OK(model_sums_new(&sums, m));
     OK(question_parse(&q, model_domain(m), &from, NULL));
-    enum err e = answer_new(&a, sums, &inside, q, &log);
-    if (e == ERR_OK)
-        *value = a->value[0].number;
-    return e;
+    TRY(answer_new(&a, sums, &inside, q, &log));
+    *value = a->value[0].number;
+    return ERR_OK;
 }
 
 /* Events count once each, however many their person has: not by the person's parts. */

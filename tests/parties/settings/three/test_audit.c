@@ -158,8 +158,7 @@ static enum err ask(struct audit_seat *s, struct ask *r, struct share64 *noise, 
         three_step(&step)->multiplier[k] *= 2;
     for (size_t k = 0; s->a->flaw == HALF_NOISE && k < r->weights / 2; k++)
         r->weight[k] *= 2;
-    enum err e = perform(s, &step, noise, index, out);
-    return e;
+    return perform(s, &step, noise, index, out);
 }
 
 /* One one-way after the other; the second with the first's noise, if that is the flaw. */
@@ -339,14 +338,12 @@ static double shown_loss(const struct audit_running *a)
 static enum err count_rows(struct audit_running *a, bool with_row)
 {
     struct table *t CLEAN(table_free) = NULL;
-    enum err e = table_new(&t, a->s.study->domain, 0);
-    for (unsigned i = 0; e == ERR_OK && i < 9; i++)
-        e = table_append(t, (const uint16_t[]){(uint16_t)(i % 2), (uint16_t)(i / 2 % 2)});
-    if (e == ERR_OK && with_row)
-        e = table_append(t, (const uint16_t[]){0, 1});
-    if (e == ERR_OK)
-        e = tabulate_closure(t, a->s.study->workload, a->counts);
-    return e;
+    TRY(table_new(&t, a->s.study->domain, 0));
+    for (unsigned i = 0; i < 9; i++)
+        TRY(table_append(t, (const uint16_t[]){(uint16_t)(i % 2), (uint16_t)(i / 2 % 2)}));
+    if (with_row)
+        TRY(table_append(t, (const uint16_t[]){0, 1}));
+    return tabulate_closure(t, a->s.study->workload, a->counts);
 }
 
 /* An owner's table: one row of its own, and with the person five of theirs; all (0, 1). */
