@@ -53,3 +53,11 @@ void support_command(struct command_outcome *o, const char *out, const char *err
     support_text(out, o->out, sizeof o->out);
     support_text(err, o->err, sizeof o->err);
 }
+
+void support_ends(int code, struct command_outcome *o, const char *out, const char *err,
+                  const char *const *arguments)
+{
+    support_command(o, out, err, arguments);
+    if (o->code != code)
+        fail_msg("%s ended with %d, not %d: %s", arguments[0], o->code, code, o->err);
+}

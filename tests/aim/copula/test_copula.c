@@ -770,9 +770,9 @@ TEST(tables_of_two_follow_the_copula)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-#define TREFOIL(...)                                                                               \
-    support_command(&o, support_path(&s, "out"), support_path(&s, "err"),                          \
-                    (const char *const[]){__VA_ARGS__, NULL})
+#define TREFOIL(code, ...)                                                                         \
+    support_ends(code, &o, support_path(&s, "out"), support_path(&s, "err"),                       \
+                 (const char *const[]){__VA_ARGS__, NULL})
 
 static void copula_study(struct support_study *s, const char *lines)
 {
@@ -786,33 +786,27 @@ TEST(trefoil_aim_makes_a_copula)
     struct command_outcome o;
     static const char *const files[] = {"model", "measurements.json", "synthetic.csv", NULL};
     copula_study(&s, "method: copula\ncopula: {clip: 3, share: 0.4}\n");
-    TREFOIL("aim", s.path, support_path(&s, "rows.csv"), "--out", support_path(&s, "result"));
-    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, "aim", s.path, support_path(&s, "rows.csv"), "--out",
+            support_path(&s, "result"));
     EACH(support_says, o.out, "5 single attributes", "10 pairs");
-    TREFOIL("synth", support_path(&s, "result/model"), "--out", support_path(&s, "more.csv"),
-            "--rows", "77", "--sampling", "independent");
-    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, "synth", support_path(&s, "result/model"), "--out",
+            support_path(&s, "more.csv"), "--rows", "77", "--sampling", "independent");
     support_says(o.out, "wrote 77 rows of 5 attributes");
-    TREFOIL("eval", s.path, support_path(&s, "rows.csv"), support_path(&s, "result/synthetic.csv"));
-    assert_int_equal(o.code, EXIT_OK);
-    TREFOIL("synth", support_path(&s, "result/model"), "--out", support_path(&s, "more.csv"),
-            "--sampling", "rounded");
-    assert_int_equal(o.code, EXIT_USAGE);
-    TREFOIL("query", support_path(&s, "result"),
+    TREFOIL(EXIT_OK, "eval", s.path, support_path(&s, "rows.csv"),
+            support_path(&s, "result/synthetic.csv"));
+    TREFOIL(EXIT_USAGE, "synth", support_path(&s, "result/model"), "--out",
+            support_path(&s, "more.csv"), "--sampling", "rounded");
+    TREFOIL(EXIT_OK, "query", support_path(&s, "result"),
             "SELECT COUNT(*) FROM t WHERE age < 4 OR bmi < 20");
-    assert_int_equal(o.code, EXIT_OK);
     support_says(o.err, "no intervals");
     support_says(o.out, "by correlations alone");
-    TREFOIL("eval", s.path, support_path(&s, "rows.csv"), support_path(&s, "result"));
-    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, "eval", s.path, support_path(&s, "rows.csv"), support_path(&s, "result"));
     support_says(o.err, "the likelihood of rows is left out");
-    TREFOIL("refit", support_path(&s, "result"), "--out", support_path(&s, "other"));
-    assert_int_not_equal(o.code, EXIT_OK);
-    TREFOIL("refit", support_path(&s, "result"), "--out", support_path(&s, "again"));
-    assert_int_equal(o.code, EXIT_BAD_DATA);
+    TREFOIL(EXIT_BAD_DATA, "refit", support_path(&s, "result"), "--out", support_path(&s, "other"));
+    TREFOIL(EXIT_BAD_DATA, "refit", support_path(&s, "result"), "--out", support_path(&s, "again"));
     support_says(o.err, "nothing to fit again");
     assert_int_not_equal(access(support_path(&s, "again"), F_OK), 0);
-    TREFOIL("check", s.path);
+    TREFOIL(EXIT_OK, "check", s.path);
     support_says(o.out, "a Gaussian copula");
     unlink(support_path(&s, "more.csv"));
     file_drop_folder(support_path(&s, "result"), files);
@@ -823,8 +817,7 @@ TEST(a_copula_is_planned)
     struct support_study s CLEAN(support_study_free);
     struct command_outcome o;
     copula_study(&s, "method: copula\n");
-    TREFOIL("plan", s.path);
-    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, "plan", s.path);
     support_says(o.out, "a number for each of 10 pairs");
     support_says(o.out, "method: copula; for tables of columns expected to be better: aim");
     support_says(o.out, "sigma of a pair's sum and of its correlation");

@@ -171,8 +171,7 @@ TEST(nothing_is_merged_before_all_have_come)
     OK(file_read(g.s.path, 1 << 20, &study, NULL));
     bytes_put_text(&study, late);
     OK(file_write(path("s.yaml"), 0600, study.data, study.size, NULL));
-    TREFOIL(&g, "aim", path("s.yaml"), path("rows.csv"), "--out", path("more"), "--quick");
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "aim", path("s.yaml"), path("rows.csv"), "--out", path("more"), "--quick");
     OK(output_read(&found, path("more/measurements.json"), g.s.study->domain, NULL));
     assert_false(found.merges != NULL && merges_any(found.merges));
 }
@@ -243,9 +242,8 @@ TEST(a_state_with_merges_beyond_the_room_is_refused)
 
 static void aim(struct merged_run_stage *g)
 {
-    TREFOIL(g, "aim", g->s.path, support_path(&g->s, "rows.csv"), "--out",
+    TREFOIL(EXIT_OK, g, "aim", g->s.path, support_path(&g->s, "rows.csv"), "--out",
             support_path(&g->s, "result"));
-    assert_int_equal(g->o.code, EXIT_OK);
 }
 
 TEST(the_runs_model_comes_again)
@@ -259,15 +257,13 @@ TEST(the_runs_model_comes_again)
     bytes_put_u8(&json, 0);
     EACH(support_says, (const char *)json.data, "\"format\":\"trefoil-measurements-2\"",
          "\"merged\":{\"age\":[0,1,2,3,3,", "\"merged\":true");
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"));
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "refit", path("result"), "--out", path("again"));
     for (size_t i = 0; i < 4; i++)
         assert_true(support_same_files(path("result/%s", files[i]), path("again/%s", files[i])));
-    TREFOIL(&g, "query", path("again"), "SELECT AVG(age), COUNT(*) FROM t WHERE hours > 5.5");
-    assert_int_equal(g.o.code, EXIT_OK);
-    TREFOIL(&g, "eval", g.s.path, path("rows.csv"), path("result/synthetic.csv"), "--model",
-            path("result/model"));
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "query", path("again"),
+            "SELECT AVG(age), COUNT(*) FROM t WHERE hours > 5.5");
+    TREFOIL(EXIT_OK, &g, "eval", g.s.path, path("rows.csv"), path("result/synthetic.csv"),
+            "--model", path("result/model"));
 }
 
 TEST(known_totals_of_a_merged_column_are_met_alone)
@@ -286,10 +282,9 @@ TEST(known_totals_of_a_merged_column_are_met_alone)
         text_put(&text, "%d,%g\n", i, truth[i]);
     OK(file_write(path("k.csv"), 0600, text.data, text.size, NULL));
     for (int i = 0; i < 2; i++) { /* and again, from the results of the first */
-        TREFOIL(&g, "refit", path(i == 0 ? "result" : "again"), "--out",
+        TREFOIL(EXIT_OK, &g, "refit", path(i == 0 ? "result" : "again"), "--out",
                 path(i == 0 ? "again" : "more"), i == 0 ? "--known" : "--quick",
                 i == 0 ? path("k.csv") : NULL);
-        assert_int_equal(g.o.code, EXIT_OK);
     }
     OK(model_load(&m, &d, path("more/model"), 1 << 20, NULL));
     OK(model_marginal(m, &age, counts, NULL));
@@ -298,16 +293,15 @@ TEST(known_totals_of_a_merged_column_are_met_alone)
     assert_true(
         support_edit(path("again/measurements.json"), path("again/measurements.json"),
                      (const char *const[]){"\"known\":[{", "\"known\":[{\"merged\":true,", NULL}));
-    TREFOIL(&g, "refit", path("again"), "--out", path("more"), "--quick");
-    assert_int_equal(g.o.code, EXIT_BAD_DATA);
+    TREFOIL(EXIT_BAD_DATA, &g, "refit", path("again"), "--out", path("more"), "--quick");
     support_says(g.o.err, "known[0].merged is said of known counts");
     bytes_clear(&text);
     text_put(&text, "age,sex,count\n");
     for (int i = 0; i < 64; i++)
         text_put(&text, "%d,%c,%d\n", i / 4, "fmxy"[i % 4], i % 4 < 2 ? 94 : 0);
     OK(file_write(path("k.csv"), 0600, text.data, text.size, NULL));
-    TREFOIL(&g, "refit", path("result"), "--out", path("more"), "--known", path("k.csv"));
-    assert_int_equal(g.o.code, EXIT_BAD_DATA);
+    TREFOIL(EXIT_BAD_DATA, &g, "refit", path("result"), "--out", path("more"), "--known",
+            path("k.csv"));
     support_says(g.o.err, "the known counts of age x sex cannot be met: the run measured");
 }
 
@@ -321,15 +315,14 @@ TEST(combinations_that_cannot_occur_are_not_merged)
     stage_new(&g);
     OK(file_write(path("z.yaml"), 0600, zeros, sizeof zeros - 1, NULL));
     aim(&g);
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--impossible", path("z.yaml"));
-    assert_int_equal(g.o.code, EXIT_BAD_DATA); /* too late */
+    TREFOIL(EXIT_BAD_DATA, &g, "refit", path("result"), "--out", path("again"), "--impossible",
+            path("z.yaml")); /* too late */
     support_says(g.o.err, "merged values with few rows");
     OK(file_read(g.s.path, 1 << 20, &study, NULL));
     bytes_put_text(&study, zeros);
     bytes_put_text(&study, "model: {apart: [sex]}\n");
     OK(file_write(path("s.yaml"), 0600, study.data, study.size, NULL));
-    TREFOIL(&g, "aim", path("s.yaml"), path("rows.csv"), "--out", path("more"), "--quick");
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "aim", path("s.yaml"), path("rows.csv"), "--out", path("more"), "--quick");
     OK(output_read(&found, path("more/measurements.json"), g.s.study->domain, NULL));
     /* of those beside 9, with next to no rows, none joins it, nor another across it */
     assert_non_null(found.merges->group[0]);
@@ -384,16 +377,14 @@ static size_t lines_of(const struct merged_run_stage *g, const char *name, const
 static void check_condition(struct merged_run_stage *g)
 {
     size_t persons[400] = {0}, events[400] = {0};
-    TREFOIL(g, "synth", support_path(&g->s, "more/model"), "--where", "age >= 1 AND number >= 5",
-            "--rows", "300", "--out", support_path(&g->s, "more"));
-    assert_int_equal(g->o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, g, "synth", support_path(&g->s, "more/model"), "--where",
+            "age >= 1 AND number >= 5", "--rows", "300", "--out", support_path(&g->s, "more"));
     assert_int_equal(lines_of(g, "more/persons.csv", ",0", persons), 300);
     assert_in_range(lines_of(g, "more/stays.csv", ",?", events), 1500, 2100);
     for (size_t i = 1; i <= 300; i++)
         assert_true(persons[i] == 1 && events[i] >= 5 && events[i] <= 7);
-    TREFOIL(g, "synth", support_path(&g->s, "more/model"), "--where", "ward = 'w0'", "--out",
-            support_path(&g->s, "more"));
-    assert_int_equal(g->o.code, EXIT_USAGE);
+    TREFOIL(EXIT_USAGE, g, "synth", support_path(&g->s, "more/model"), "--where", "ward = 'w0'",
+            "--out", support_path(&g->s, "more"));
     support_says(g->o.err, "ward is a column of events");
 }
 
@@ -419,9 +410,8 @@ TEST(events_are_merged_where_what_cannot_occur_allows_it)
     put_stays(&persons, &stays);
     OK(file_write(path("p.csv"), 0600, persons.data, persons.size, NULL));
     OK(file_write(path("v.csv"), 0600, stays.data, stays.size, NULL));
-    TREFOIL(&g, "aim", g.s.path, path("p.csv"), "--events", path("v.csv"), "--out", path("more"),
-            "--quick");
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "aim", g.s.path, path("p.csv"), "--events", path("v.csv"), "--out",
+            path("more"), "--quick");
     OK(output_read(&found, path("more/measurements.json"), d, NULL));
     assert_null(found.merges->group[d->series->number]);
     assert_null(found.merges->group[d->series->stage]);
@@ -430,8 +420,7 @@ TEST(events_are_merged_where_what_cannot_occur_allows_it)
     assert_non_null(found.merges->group[before]);
     assert_true(found.merges->groups[ward] < 8 && found.merges->group[ward][0] == 0);
     /* nothing contradicts itself: eval, which reads what was made, leaves nothing out */
-    TREFOIL(&g, "eval", g.s.path, path("p.csv"), path("more"), "--events", path("v.csv"));
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "eval", g.s.path, path("p.csv"), path("more"), "--events", path("v.csv"));
     assert_null(strstr(g.o.err, "left out"));
     check_condition(&g);
 }

@@ -26,8 +26,7 @@ static void stage_of(struct refit_stage *g, const char *more, unsigned sweeps)
     NEW_STUDY(&g->s, NULL, .owners = 1, .rounds = 6, .sweeps = sweeps, .more = more);
     rows = support_path(&g->s, "rows.csv");
     OK(support_csv(rows, g->s.study->domain, 300, 1));
-    TREFOIL(g, "aim", g->s.path, rows, "--out", support_path(&g->s, "result"));
-    assert_int_equal(g->o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, g, "aim", g->s.path, rows, "--out", support_path(&g->s, "result"));
 }
 
 static void stage_new(struct refit_stage *g, const char *more)
@@ -48,20 +47,17 @@ TEST(the_runs_model_comes_again)
     static const char *const files[] = {"model", "errors", "measurements.json", "synthetic.csv"};
     struct refit_stage g CLEAN(stage_free);
     stage_new(&g, "impossible: [{age: 8, ward: d}]\n");
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"));
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "refit", path("result"), "--out", path("again"));
     support_says(g.o.out, "nothing is charged");
     for (size_t i = 0; i < 4; i++)
         assert_true(support_same_files(path("result/%s", files[i]), path("again/%s", files[i])));
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--seed", "2");
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "refit", path("result"), "--out", path("again"), "--seed", "2");
     assert_true(support_same_files(path("result/model"), path("again/model")));
     assert_false(support_same_files(path("result/synthetic.csv"), path("again/synthetic.csv")));
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--quick");
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "refit", path("result"), "--out", path("again"), "--quick");
     assert_true(support_same_files(path("result/model"), path("again/model")));
     assert_false(file_is_there(path("again/errors")));
-    TREFOIL(&g, "query", path("again"), "SELECT COUNT(*) FROM t");
+    TREFOIL(EXIT_OK, &g, "query", path("again"), "SELECT COUNT(*) FROM t");
     EACH(support_says, g.o.err, "no intervals", "trefoil refit");
 }
 
@@ -70,8 +66,7 @@ TEST(scores_are_kept)
 {
     struct refit_stage g CLEAN(stage_free);
     stage_of(&g, NULL, 2);
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--quick");
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "refit", path("result"), "--out", path("again"), "--quick");
     assert_true(
         support_same_files(path("result/measurements.json"), path("again/measurements.json")));
 }
@@ -82,8 +77,7 @@ TEST(answers_have_intervals)
     static const char text[] = "SELECT COUNT(*), MODE(ward) FROM t";
     struct refit_stage g CLEAN(stage_free);
     stage_new(&g, NULL);
-    TREFOIL(&g, "query", path("result"), text, "--json");
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "query", path("result"), text, "--json");
     json_t *root = json_loads(g.o.out, 0, NULL);
     json_t *one = json_array_get(root, 0);
     assert_true(json_real_value(json_object_get(one, "level")) == 0.95);
@@ -97,24 +91,22 @@ TEST(answers_have_intervals)
     assert_true(json_is_null(json_object_get(one, "low")));
     assert_true(json_real_value(json_object_get(one, "agreed")) > 0);
     json_decref(root);
-    TREFOIL(&g, "query", path("result/model"), text, "--csv", "--level", "0.5");
+    TREFOIL(EXIT_OK, &g, "query", path("result/model"), text, "--csv", "--level", "0.5");
     support_says(g.o.out, "COUNT(*),COUNT(*) low,COUNT(*) high,MODE(ward),MODE(ward) low,");
     support_says(g.o.out, ",rows,together\n");
-    TREFOIL(&g, "query", path("result"), text, "--level", "0.9");
+    TREFOIL(EXIT_OK, &g, "query", path("result"), text, "--level", "0.9");
     EACH(support_says, g.o.out, "90 %", " to ", "agree");
-    TREFOIL(&g, "query", path("result"),
+    TREFOIL(EXIT_OK, &g, "query", path("result"),
             "SELECT COUNT(*) FROM t WHERE age > 3 AND sex = 'm' AND died = "
             "'yes' AND ward = 'a'");
     support_says(g.o.out, "independence");
     for (const char *const *level = (const char *const[]){"1", "0.4", "x", NULL}; *level != NULL;
          level++) {
-        TREFOIL(&g, "query", path("result"), text, "--level", *level);
-        assert_int_equal(g.o.code, EXIT_USAGE);
+        TREFOIL(EXIT_USAGE, &g, "query", path("result"), text, "--level", *level);
         support_says(g.o.err, "--level must be a number from 0.5 to 0.9999");
     }
     OK(file_write(path("result/errors"), 0600, "x", 1, NULL));
-    TREFOIL(&g, "query", path("result"), text);
-    assert_int_equal(g.o.code, EXIT_BAD_DATA);
+    TREFOIL(EXIT_BAD_DATA, &g, "query", path("result"), text);
     support_says(g.o.err, "trefoil refit makes it anew");
 }
 
@@ -131,11 +123,11 @@ static double cell(const char *model, uint16_t a, uint16_t b, uint32_t at)
 }
 
 /* With combinations that cannot occur, from a file z.yaml. */
-static void refit_impossible(struct refit_stage *g, const char *zeros)
+static void refit_impossible(int code, struct refit_stage *g, const char *zeros)
 {
     const char *const file = support_path(&g->s, "z.yaml");
     OK(file_write(file, 0600, zeros, strlen(zeros), NULL));
-    TREFOIL(g, "refit", support_path(&g->s, "result"), "--out", support_path(&g->s, "again"),
+    TREFOIL(code, g, "refit", support_path(&g->s, "result"), "--out", support_path(&g->s, "again"),
             "--impossible", file);
 }
 
@@ -152,8 +144,7 @@ TEST(zeros_are_zero)
     stage_new(&g, "impossible: [{age: 8, ward: d}]\n"
                   "model: {apart: [age, ward]}\n");
     assert_true(cell(path("result/model"), 0, 2, 0) > 0 && cell(path("result/model"), 1, 4, 3) > 0);
-    refit_impossible(&g, zeros);
-    assert_int_equal(g.o.code, EXIT_OK);
+    refit_impossible(EXIT_OK, &g, zeros);
     assert_true(cell(path("again/model"), 1, 4, 3) == 0);         /* sex m, died yes */
     assert_true(cell(path("again/model"), 0, 2, 0) == 0);         /* age 0, ward a */
     assert_true(cell(path("again/model"), 0, 2, 8 * 5 + 3) == 0); /* age 8, ward d */
@@ -166,8 +157,7 @@ TEST(zeros_of_many_rows_are_doubted)
     static const char zeros[] = "impossible: [{sex: m}]\n";
     struct refit_stage g CLEAN(stage_free);
     stage_new(&g, NULL);
-    refit_impossible(&g, zeros);
-    assert_int_equal(g.o.code, EXIT_OK);
+    refit_impossible(EXIT_OK, &g, zeros);
     support_says(g.o.err, "z.yaml: what cannot occur hardly fits what was measured");
     support_says(g.o.err, " rows were, of sex");
 }
@@ -230,8 +220,7 @@ TEST(who_joined_is_counted_as_in_the_run)
     struct refit_stage g CLEAN(stage_free);
     stage_new(&g, NULL);
     run_joining(&g);
-    TREFOIL(&g, "refit", path("joined"), "--out", path("again"));
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "refit", path("joined"), "--out", path("again"));
     assert_true(support_same_files(path("joined/model"), path("again/model")));
     assert_true(
         support_same_files(path("joined/measurements.json"), path("again/measurements.json")));
@@ -243,12 +232,10 @@ TEST(iterations_are_those_asked_for)
     struct refit_stage g CLEAN(stage_free);
     stage_new(&g, "model: {iterations: 1, final_iterations: 9}\n");
     run_joining(&g);
-    TREFOIL(&g, "refit", path("joined"), "--out", path("again"), "--iterations", "9", "--between",
-            "1");
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "refit", path("joined"), "--out", path("again"), "--iterations", "9",
+            "--between", "1");
     assert_true(support_same_files(path("joined/model"), path("again/model")));
-    TREFOIL(&g, "refit", path("joined"), "--out", path("again"));
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "refit", path("joined"), "--out", path("again"));
     assert_false(support_same_files(path("joined/model"), path("again/model")));
 }
 
@@ -288,8 +275,7 @@ TEST(bad_files_name_their_field)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_true(support_edit(path("whole"), path("result/measurements.json"),
                                  (const char *const[]){cases[i].find, cases[i].put, NULL}));
-        TREFOIL(&g, "refit", path("result"), "--out", path("again"));
-        assert_int_equal(g.o.code, EXIT_BAD_DATA);
+        TREFOIL(EXIT_BAD_DATA, &g, "refit", path("result"), "--out", path("again"));
         EACH(support_says, g.o.err, "measurements.json", cases[i].words);
         assert_false(file_is_there(path("again")));
     }
@@ -301,25 +287,20 @@ TEST(mistakes_are_answered)
     static const char other[] = "{\"terms\": \"of another study\"}";
     struct refit_stage g CLEAN(stage_free);
     stage_new(&g, NULL);
-    refit_impossible(&g, unknown);
-    assert_int_equal(g.o.code, EXIT_CONFIG);
+    refit_impossible(EXIT_CONFIG, &g, unknown);
     EACH(support_says, g.o.err, "z.yaml:2:14: ", "wart");
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--impossible", g.s.path);
-    assert_int_equal(g.o.code, EXIT_CONFIG);
+    TREFOIL(EXIT_CONFIG, &g, "refit", path("result"), "--out", path("again"), "--impossible",
+            g.s.path);
     support_says(g.o.err, "impossible");
-    TREFOIL(&g, "refit", path("result"), "--out", path("result/."));
-    assert_int_equal(g.o.code, EXIT_USAGE);
+    TREFOIL(EXIT_USAGE, &g, "refit", path("result"), "--out", path("result/."));
     support_says(g.o.err, "name another folder");
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--iterations", "0");
-    assert_int_equal(g.o.code, EXIT_USAGE);
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--study", g.s.path);
-    assert_int_equal(g.o.code, EXIT_USAGE); /* aim keeps no numbers of a run */
+    TREFOIL(EXIT_USAGE, &g, "refit", path("result"), "--out", path("again"), "--iterations", "0");
+    TREFOIL(EXIT_USAGE, &g, "refit", path("result"), "--out", path("again"), "--study",
+            g.s.path); /* aim keeps no numbers of a run */
     support_says(g.o.err, "result/stats.json, of which the report of a run is made");
     OK(file_write(path("result/stats.json"), 0600, other, sizeof other - 1, NULL));
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--study", g.s.path);
-    assert_int_equal(g.o.code, EXIT_CONFIG);
+    TREFOIL(EXIT_CONFIG, &g, "refit", path("result"), "--out", path("again"), "--study", g.s.path);
     support_says(g.o.err, "result does not belong to study");
-    TREFOIL(&g, "refit", path("rows.csv"), "--out", path("again"));
-    assert_int_equal(g.o.code, EXIT_RUNTIME);
+    TREFOIL(EXIT_RUNTIME, &g, "refit", path("rows.csv"), "--out", path("again"));
     assert_false(file_is_there(path("again")));
 }

@@ -282,8 +282,8 @@ static void path_in(const struct train_stage *g, char path[128], const char *nam
     snprintf(path, 128, "%s/%s", g->folder, name);
 }
 
-#define TREFOIL(g, ...)                                                                            \
-    support_command(&(g)->a, (g)->out, (g)->err, (const char *const[]){__VA_ARGS__, NULL})
+#define TREFOIL(code, g, ...)                                                                      \
+    support_ends(code, &(g)->a, (g)->out, (g)->err, (const char *const[]){__VA_ARGS__, NULL})
 
 /* A study, and rows whose class is whether a + b is above 15; some are too long for the norm. */
 static void stage(struct train_stage *g, const char *train)
@@ -327,18 +327,15 @@ TEST(check_and_plan_say_what_a_classifier_takes)
 {
     struct train_stage g CLEAN(leave);
     stage(&g, "train: {target: y}");
-    TREFOIL(&g, "check", g.study);
-    assert_int_equal(g.a.code, 0);
+    TREFOIL(0, &g, "check", g.study);
     EACH(support_says, g.a.out, "a linear classifier of y, with 2 classes", "A row has 33 features",
          "then it takes 60 steps", "The weights are public", "send records once and may go",
          "noisy gradients, the weights and what a test says, never a share");
-    TREFOIL(&g, "check", g.study, "--board");
-    assert_int_equal(g.a.code, 0);
+    TREFOIL(0, &g, "check", g.study, "--board");
     support_says(g.a.out, "the weights of a classifier, which are public; no rows are made");
     support_says(g.a.out, "Scores are no probabilities");
     assert_null(strstr(g.a.out, "ynthetic"));
-    TREFOIL(&g, "plan", g.study);
-    assert_int_equal(g.a.code, 0);
+    TREFOIL(0, &g, "plan", g.study);
     EACH(support_says, g.a.out, "794.1 kB at each server for the features of 6000 rows",
          "60, each of 17 exchanges (31 or more with security: abort)",
          "as records (11 bits a row)\n", "more: pairs (method: aim) do better", "2044 Gaussians");
@@ -353,11 +350,11 @@ TEST(plan_says_the_rate_that_a_run_takes)
         double rho, nu, rate, from, rows;
         char path[256];
         stage(&g, train[k]);
-        TREFOIL(&g, "plan", g.study);
+        TREFOIL(EXIT_OK, &g, "plan", g.study);
         assert_int_equal(sscanf(strstr(g.a.out, "\n        1  "), "%*f %lf %lf %lf %lf", &rho, &nu,
                                 &rate, &from),
                          4);
-        TREFOIL(&g, "train", g.study, g.rows, "--out", g.result);
+        TREFOIL(EXIT_OK, &g, "train", g.study, g.rows, "--out", g.result);
         snprintf(path, sizeof path, "%s/trajectory.json", g.result);
         json_t *run = json_load_file(path, 0, NULL);
         rows = json_number_value(json_object_get(run, "rows"));
@@ -377,16 +374,15 @@ TEST(rows_are_kept_back_to_see_how_good_it_is)
     char path[256], text[65536];
     bytes_put_text(&kept, "a,y\n");
     stage(&g, "train: {target: y, steps: 40, test: {column: b, value: 9}}");
-    TREFOIL(&g, "check", g.study);
+    TREFOIL(EXIT_OK, &g, "check", g.study);
     EACH(support_says, g.a.out, "A row has 17 features", "Rows whose b is 9 teach nothing",
          "what a test says, never a share");
-    TREFOIL(&g, "check", g.study, "--board");
+    TREFOIL(EXIT_OK, &g, "check", g.study, "--board");
     support_says(g.a.out, "is measured on rows that are kept back, with noise");
-    TREFOIL(&g, "plan", g.study);
+    TREFOIL(EXIT_OK, &g, "plan", g.study);
     EACH(support_says, g.a.out, "test: 16 noisy counts of rows by score and class",
          "in 20 exchanges (more", "accuracy deviates by at most");
-    TREFOIL(&g, "train", g.study, g.rows, "--out", g.result);
-    assert_int_equal(g.a.code, 0);
+    TREFOIL(0, &g, "train", g.study, g.rows, "--out", g.result);
     double tested = figure(&g, "rows; accuracy ");
     double error = figure(&g, " +- ");
     support_text(g.rows, text, sizeof text);
@@ -395,8 +391,7 @@ TEST(rows_are_kept_back_to_see_how_good_it_is)
         if (strstr(line, ",9,") != NULL)
             text_put(&kept, "%.*s%s\n", (int)strcspn(line, ","), line, strrchr(line, ','));
     OK(file_write(g.rows, 0600, kept.data, kept.size, NULL));
-    TREFOIL(&g, "predict", g.result, g.rows, "--check");
-    assert_int_equal(g.a.code, 0);
+    TREFOIL(0, &g, "predict", g.result, g.rows, "--check");
     assert_true(fabs(figure(&g, "accuracy ") - tested) < 5 * error);
     snprintf(path, sizeof path, "%s/report.html", g.result);
     support_text(path, text, sizeof text);
@@ -431,30 +426,23 @@ TEST(rows_of_labels_are_trained_on_and_predicted)
     struct train_stage g CLEAN(leave);
     char text[8192];
     stage(&g, "train: {target: y, steps: 40}");
-    TREFOIL(&g, "aim", g.study, g.rows, "--out", g.result);
-    assert_int_equal(g.a.code, 2);
+    TREFOIL(2, &g, "aim", g.study, g.rows, "--out", g.result);
     support_says(g.a.err, "has method: train; use trefoil train");
-    TREFOIL(&g, "train", g.study, g.rows, "--out", g.result);
-    assert_int_equal(g.a.code, 0);
+    TREFOIL(0, &g, "train", g.study, g.rows, "--out", g.result);
     support_says(g.a.out, "wrote classifier.json, trajectory.json and report.html");
     support_says(g.a.out, "The length of a gradient with its noise, and that of noise alone:");
     check_report(&g, 40);
-    TREFOIL(&g, "predict", g.result, g.rows, "--check", "--out", g.predicted);
-    assert_int_equal(g.a.code, 0);
+    TREFOIL(0, &g, "predict", g.result, g.rows, "--check", "--out", g.predicted);
     support_says(g.a.out, "of 3960 rows: "); /* 40 have no class */
     assert_true(figure(&g, "accuracy ") > 0.85 && figure(&g, "AUC ") > 0.97);
     support_says(g.a.out, "not private");
     OK(file_write(g.rows, 0600, "b,a\n15,15\n0,0\n", 14, NULL));
-    TREFOIL(&g, "predict", g.result, g.rows, "--out", g.predicted);
-    assert_int_equal(g.a.code, 0);
+    TREFOIL(0, &g, "predict", g.result, g.rows, "--out", g.predicted);
     support_text(g.predicted, text, sizeof text);
     EACH(support_says, text, "b,a,predicted,score\n", "15,15,yes,", "0,0,no,-");
-    TREFOIL(&g, "predict", g.result, g.rows, "--check");
-    assert_int_equal(g.a.code, 6); /* there is no target */
-    TREFOIL(&g, "predict", g.result, g.rows);
-    assert_int_equal(g.a.code, 2);
-    TREFOIL(&g, "distill", g.result);
-    assert_int_equal(g.a.code, 2);
+    TREFOIL(6, &g, "predict", g.result, g.rows, "--check"); /* there is no target */
+    TREFOIL(2, &g, "predict", g.result, g.rows);
+    TREFOIL(2, &g, "distill", g.result);
     support_says(g.a.err, "without numbers: all");
 }
 
@@ -463,20 +451,17 @@ TEST(rows_of_numbers_are_shrunk_trained_on_and_distilled)
     struct train_stage g CLEAN(leave);
     char path[256], text[8192];
     stage(&g, NUMBERS);
-    TREFOIL(&g, "train", g.study, g.rows, "--out", g.result);
-    assert_int_equal(g.a.code, 0);
+    TREFOIL(0, &g, "train", g.study, g.rows, "--out", g.result);
     support_says(g.a.err, "rows that are longer than norm, and were shrunk: 51");
-    TREFOIL(&g, "predict", g.result, g.rows, "--check");
+    TREFOIL(EXIT_OK, &g, "predict", g.result, g.rows, "--check");
     assert_true(figure(&g, "AUC ") > 0.97);
-    TREFOIL(&g, "distill", g.result, "--per-class", "2");
-    assert_int_equal(g.a.code, 0);
+    TREFOIL(0, &g, "distill", g.result, "--per-class", "2");
     support_says(g.a.out, "wrote 4 rows");
     snprintf(path, sizeof path, "%s/distilled.csv", g.result);
     support_text(path, text, sizeof text);
     EACH(support_says, text, "a,b,y\n", ",no\n", ",yes\n");
     snprintf(path, sizeof path, "%s/classifier.json", g.result);
     OK(file_write(path, 0600, "{}", 2, NULL));
-    TREFOIL(&g, "predict", g.result, g.rows, "--check");
-    assert_int_equal(g.a.code, 6);
+    TREFOIL(6, &g, "predict", g.result, g.rows, "--check");
     support_says(g.a.err, "format must be trefoil-classifier-1");
 }
