@@ -225,33 +225,32 @@ static const struct {
 #define CASES (sizeof cases / sizeof *cases)
 
 /* In a join each owner has its own columns. */
-static void make_case(struct linking *l, size_t c, bool join)
+static struct linking make_case(size_t c, bool join)
 {
     uint64_t state = c + 1;
-    memset(l, 0, sizeof *l);
+    struct linking l = {0};
     for (size_t o = 0; o < cases[c].owners; o++)
-        tables_fill(&l->t, o, cases[c].n[o], join ? 1 + 5 * (unsigned)o : 20, cases[c].keys,
-                    &state);
+        tables_fill(&l.t, o, cases[c].n[o], join ? 1 + 5 * (unsigned)o : 20, cases[c].keys, &state);
     for (size_t o = 0; cases[c].full && o < cases[c].owners; o++) {
-        for (size_t i = 0; i < l->t.n[o]; i++)
-            l->t.row[o][i].valid = true;
-        qsort(l->t.row[o], l->t.n[o], sizeof(struct link_row), by_key);
+        for (size_t i = 0; i < l.t.n[o]; i++)
+            l.t.row[o][i].valid = true;
+        qsort(l.t.row[o], l.t.n[o], sizeof(struct link_row), by_key);
     }
     if (cases[c].unsorted < cases[c].owners) {
-        struct link_row *r = l->t.row[cases[c].unsorted], first = r[0];
+        struct link_row *r = l.t.row[cases[c].unsorted], first = r[0];
         r[0] = r[1];
         r[1] = first;
         r[0].key = r[1].key + 1;
-        assert_false(is_sorted(&l->t, cases[c].unsorted));
+        assert_false(is_sorted(&l.t, cases[c].unsorted));
     }
+    return l;
 }
 
 TEST(only_the_first_rows_of_a_key_stay)
 {
     static const size_t most[] = {1, 2, 3, 64, 100, 100000};
     for (size_t c = 0; c < CASES; c++) {
-        struct linking l CLEAN(linking_free);
-        make_case(&l, c, false);
+        struct linking l CLEAN(linking_free) = make_case(c, false);
         l.most = most[c % (sizeof most / sizeof *most)];
         execute(&l, 1);
         expect_right(&l);
@@ -261,8 +260,7 @@ TEST(only_the_first_rows_of_a_key_stay)
 TEST(rows_of_a_key_that_all_owners_have_are_joined)
 {
     for (size_t c = 0; c < CASES; c++) {
-        struct linking l CLEAN(linking_free);
-        make_case(&l, c, true);
+        struct linking l CLEAN(linking_free) = make_case(c, true);
         l.keep = INNER;
         execute(&l, 1);
         expect_right(&l);
@@ -272,8 +270,7 @@ TEST(rows_of_a_key_that_all_owners_have_are_joined)
 TEST(the_rows_of_an_owner_that_is_kept_stay)
 {
     for (size_t c = 0; c < CASES; c++) {
-        struct linking l CLEAN(linking_free);
-        make_case(&l, c, true);
+        struct linking l CLEAN(linking_free) = make_case(c, true);
         l.keep = c % cases[c].owners;
         execute(&l, 1);
         expect_right(&l);
@@ -331,8 +328,7 @@ TEST(tables_that_are_not_sorted_are_found)
 TEST(a_key_moves_no_rows_but_its_own)
 {
     for (size_t most = 1; most <= 3; most++) {
-        struct linking l CLEAN(linking_free);
-        make_case(&l, 7, false);
+        struct linking l CLEAN(linking_free) = make_case(7, false);
         const uint64_t gone = l.t.row[0][17].key;
         l.most = most;
         execute(&l, 1);
@@ -356,8 +352,7 @@ TEST(a_key_moves_no_rows_but_its_own)
 TEST(lanes_and_a_check_change_nothing)
 {
     for (size_t k = 0; k < 6; k++) {
-        struct linking l CLEAN(linking_free);
-        make_case(&l, 7, k / 2 > 0);
+        struct linking l CLEAN(linking_free) = make_case(7, k / 2 > 0);
         l.most = k / 2 == 0 ? 2 : 0;
         l.keep = k / 2 == 1 ? INNER : 1;
         l.checked = k % 2 != 0;
@@ -417,8 +412,7 @@ TEST(costs_are_those_of_the_formulas)
 {
     static const size_t chosen[] = {2, 4, 7, 9};
     for (size_t k = 0; k < 12; k++) {
-        struct linking l CLEAN(linking_free);
-        make_case(&l, chosen[k / 3], k % 3 > 0);
+        struct linking l CLEAN(linking_free) = make_case(chosen[k / 3], k % 3 > 0);
         if (chosen[k / 3] == 4) /* whole tables of invalid rows instead of none */
             continue;
         l.most = k % 3 == 0 ? 3 : 0;

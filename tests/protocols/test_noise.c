@@ -58,16 +58,17 @@ static enum err make_gumbel(struct party *p, void *shared)
     return ERR_OK;
 }
 
-static void batch_new(struct noise_batch *b, size_t pairs)
+static struct noise_batch batch_new(size_t pairs)
 {
-    memset(b, 0, sizeof *b);
-    b->pairs = pairs;
-    OK(three_result_new(&b->low, pairs));
-    OK(three_result_new(&b->high, pairs));
-    OK(three_result_new(&b->u, pairs));
-    OK(three_result_new(&b->z, 2 * pairs));
-    OK(three_result_new(&b->rounded, 2 * pairs));
-    OK(three_result_new(&b->gumbel, pairs));
+    struct noise_batch b = {0};
+    b.pairs = pairs;
+    OK(three_result_new(&b.low, pairs));
+    OK(three_result_new(&b.high, pairs));
+    OK(three_result_new(&b.u, pairs));
+    OK(three_result_new(&b.z, 2 * pairs));
+    OK(three_result_new(&b.rounded, 2 * pairs));
+    OK(three_result_new(&b.gumbel, pairs));
+    return b;
 }
 
 static void batch_free(struct noise_batch *b)
@@ -222,8 +223,7 @@ TEST(gaussians_are_right_to_their_stated_error)
     struct noise_digits digits = {.n = (double)(PAIRS * batches())};
     double worst = 0;
     for (size_t round = 0; round < batches(); round++) {
-        struct noise_batch b CLEAN(batch_free);
-        batch_new(&b, PAIRS);
+        struct noise_batch b CLEAN(batch_free) = batch_new(PAIRS);
         OK(three_run(1000 + round, make_gauss, &b, NULL));
         assert_true(three_replicated(&b.z, 128) && three_replicated(&b.rounded, 64));
         for (size_t i = 0; i < PAIRS; i++) {
@@ -277,8 +277,7 @@ static double edge_error(size_t i)
 
 TEST(gaussians_hold_over_the_whole_range)
 {
-    struct noise_batch b CLEAN(batch_free);
-    batch_new(&b, EDGES);
+    struct noise_batch b CLEAN(batch_free) = batch_new(EDGES);
     OK(three_run(1, edge_gauss, &b, NULL));
     for (size_t i = 0; i < b.pairs; i++)
         assert_true((double)gauss_off_by(&b, i, NULL) < edge_error(i));
@@ -297,8 +296,7 @@ static enum err make_sample(struct party *p, void *shared)
 
 TEST(partners_stand_side_by_side)
 {
-    struct noise_batch b CLEAN(batch_free);
-    batch_new(&b, 100);
+    struct noise_batch b CLEAN(batch_free) = batch_new(100);
     OK(three_run(5, make_gauss, &b, NULL));
     OK(three_run(5, make_sample, &b, NULL));
     for (size_t i = 0; i < b.pairs; i++)
@@ -323,9 +321,8 @@ TEST(discrete_gaussians_have_their_distribution)
     struct samples z = samples_new(2 * PAIRS * batches());
     double candidates = 0;
     for (size_t round = 0; round < batches(); round++) {
-        struct noise_batch b CLEAN(batch_free);
+        struct noise_batch b CLEAN(batch_free) = batch_new(PAIRS);
         struct three_costs costs;
-        batch_new(&b, PAIRS);
         OK(three_run(3000 + round, make_discrete, &b, &costs));
         assert_true(three_replicated(&b.rounded, 64));
         candidates += (double)costs.opened_values[OPEN_REJECT_BIT];
@@ -412,8 +409,7 @@ TEST(gumbels_are_right_to_their_stated_error)
     struct noise_digits digits = {.n = (double)(2 * PAIRS * batches())};
     double worst = 0;
     for (size_t round = 0; round < 2 * batches(); round++) {
-        struct noise_batch b CLEAN(batch_free);
-        batch_new(&b, PAIRS);
+        struct noise_batch b CLEAN(batch_free) = batch_new(PAIRS);
         OK(three_run(2000 + round, make_gumbel, &b, NULL));
         assert_true(three_replicated(&b.gumbel, 64));
         for (size_t i = 0; i < PAIRS; i++) {
@@ -469,8 +465,7 @@ static enum err smallest_gumbels(struct party *p, void *shared)
  */
 TEST(gumbels_of_the_smallest)
 {
-    struct noise_batch b CLEAN(batch_free);
-    batch_new(&b, SMALLEST);
+    struct noise_batch b CLEAN(batch_free) = batch_new(SMALLEST);
     OK(three_run(1, smallest_gumbels, &b, NULL));
     for (size_t i = 0; i < b.pairs; i++) {
         long double e = exponential_of(&b, i, NULL);
@@ -482,9 +477,8 @@ TEST(gumbels_of_the_smallest)
 
 TEST(gumbels_hold_over_the_whole_range)
 {
-    struct noise_batch b CLEAN(batch_free);
+    struct noise_batch b CLEAN(batch_free) = batch_new(3 * (68 + EXPONENTIAL_TOP + 1));
     double worst = 0;
-    batch_new(&b, 3 * (68 + EXPONENTIAL_TOP + 1));
     OK(three_run(1, edge_gumbels, &b, NULL));
     for (size_t i = 0; i < b.pairs; i++) {
         double g = (double)(int64_t)three_sum64(&b.gumbel, i) * 0x1p-24;

@@ -95,12 +95,12 @@ TEST(sealed_uploads_obey_links_too)
 /* What a server answers to the first two blocks of a parcel. */
 static enum err bring(struct invited *p, const char *path, unsigned server)
 {
-    struct support_caller x CLEAN(support_caller_free);
+    struct support_caller x CLEAN(support_caller_free) = support_caller_new(&p->c.s, "a.key",
+                                                                            server);
     struct parcel parcel CLEAN(parcel_clear) = {0};
     struct bytes b CLEAN(bytes_clear) = {0};
     OK(file_read(path, PARCEL_MAX, &b, &quiet));
     OK(parcel_parse(&parcel, p->c.s.study, path, &b, &quiet));
-    support_caller_new(&x, &p->c.s, "a.key", server);
     for (size_t k = PARCEL_HEAD; k <= PARCEL_ACT; k++) {
         size_t n;
         const uint8_t *block = parcel_block(&parcel, server, k, &n);

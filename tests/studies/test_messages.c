@@ -123,8 +123,8 @@ TEST(what_is_not_for_a_server_is_refused_in_words)
     for (size_t k = 0; k < sizeof odds / sizeof *odds; k++) {
         const struct odd *o = &odds[k];
         static const uint8_t zeros[32];
-        struct support_caller caller CLEAN(support_caller_free);
-        support_caller_new(&caller, &c->s, o->key, o->server);
+        struct support_caller caller CLEAN(support_caller_free) = support_caller_new(&c->s, o->key,
+                                                                                     o->server);
         support_caller_begin(&caller, o->kind);
         if (o->terms != NONE)
             bytes_put(&caller.message, o->terms == OURS ? c->s.study->terms.digest : zeros, 32);
@@ -146,8 +146,7 @@ TEST(merges_that_a_study_does_not_permit_are_refused_in_words)
         .attributes = BEYOND + 1, .codes = codes, .groups = groups, .group = of};
     const struct request r = {.ask = {.kind = ASK_MEASURE, .merges = &merges}};
     struct messages_scene *c = *state;
-    struct support_caller caller CLEAN(support_caller_free);
-    support_caller_new(&caller, &c->s, "a.key", 0);
+    struct support_caller caller CLEAN(support_caller_free) = support_caller_new(&c->s, "a.key", 0);
     support_caller_begin(&caller, MESSAGE_REQUEST);
     for (unsigned i = 1; i < REQUEST_HEAD_SIZE; i++)
         bytes_put_u8(&caller.message, 0);
@@ -161,9 +160,8 @@ TEST(a_worker_that_is_busy_says_so)
 {
     const struct request open = {.kind = REQUEST_OPEN, .run = {1}};
     struct messages_scene *c = *state;
-    struct support_caller caller CLEAN(support_caller_free);
+    struct support_caller caller CLEAN(support_caller_free) = support_caller_new(&c->s, "a.key", 1);
     unsigned busy = 0, told = 0;
-    support_caller_new(&caller, &c->s, "a.key", 1);
     for (unsigned k = 0; k < 600; k++) {
         support_caller_begin(&caller, MESSAGE_REQUEST);
         for (unsigned i = 1; i < REQUEST_HEAD_SIZE; i++)
@@ -198,7 +196,7 @@ static void owner_new(struct owner *w, struct messages_scene *c, unsigned owner,
     char key[16];
     snprintf(key, sizeof key, "o%u.key", owner);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        support_caller_new(&w->at[i], &c->s, key, i);
+        w->at[i] = support_caller_new(&c->s, key, i);
     memset(bytes_extend(&packed, study_upload_bytes(study, owner)), 0,
            study_upload_bytes(study, owner));
     OK(upload_make(w->part, &three_split, w->at[0].me, of, (const uint8_t[UPLOAD_SECRET_SIZE]){1},

@@ -194,9 +194,9 @@ static void refuse_noise(struct scene *c)
     const struct price_ahead plan = price_ahead(c->s.study);
     for (size_t k = 0; k < 2 * sizeof odd / sizeof *odd; k++) {
         const unsigned server = (unsigned)k % 2;
-        struct support_caller caller CLEAN(support_caller_free);
+        struct support_caller caller CLEAN(support_caller_free) = support_caller_new(
+            &c->s, "o0.key", server);
         const size_t whole = server == 0 ? 8 * plan.samples[odd[k / 2].kind % 2] : 16;
-        support_caller_new(&caller, &c->s, "o0.key", server);
         support_caller_begin(&caller, MESSAGE_NOISE);
         bytes_put(&caller.message, c->s.study->terms.digest, 32);
         bytes_put_u8(&caller.message, odd[k / 2].kind);

@@ -361,7 +361,6 @@ TEST(keys_are_locked_or_the_operator_is_warned)
 TEST(late_uploads_are_refused)
 {
     struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1));
-    struct support_caller c CLEAN(support_caller_free);
     const char *late = altered(&h, "deadlines: {", "deadlines: {uploads: 2026-01-01T00:00:00Z, ");
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         start_with(&h, i, late, "127.0.0.1");
@@ -370,7 +369,7 @@ TEST(late_uploads_are_refused)
     assert_true(metric(&h, 0, "trefoil_uploads{state=\"partial\"}") == 0);
     assert_true(metric(&h, 0, "trefoil_messages_refused_total") >= 1);
     /* the parts of one that began in time are also too late */
-    support_caller_new(&c, &h.s, "o0.key", 1);
+    struct support_caller c CLEAN(support_caller_free) = support_caller_new(&h.s, "o0.key", 1);
     support_caller_begin(&c, MESSAGE_PART);
     assert_int_equal(support_call(&c), ERR_REFUSED);
     expect(c.reply.text, "uploads were taken until 2026-01-01T00:00:00Z; whoever keeps");
@@ -411,10 +410,9 @@ static void ask_many(struct support_caller *c, unsigned *served, unsigned *refus
 TEST(a_key_that_floods_is_slowed_and_others_are_served)
 {
     struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = OWNERS));
-    struct support_caller c CLEAN(support_caller_free);
+    struct support_caller c CLEAN(support_caller_free) = support_caller_new(&h.s, "o0.key", 0);
     unsigned served = 0, refused = 0;
     start_all(&h);
-    support_caller_new(&c, &h.s, "o0.key", 0);
     while (refused == 0) {
         ask_many(&c, &served, &refused);
         assert_true(served < 100 * ALLOWED);
@@ -435,9 +433,8 @@ TEST(a_key_that_floods_is_slowed_and_others_are_served)
 TEST(an_upload_of_another_version_is_told_which_is_taken)
 {
     struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1));
-    struct support_caller c CLEAN(support_caller_free);
+    struct support_caller c CLEAN(support_caller_free) = support_caller_new(&h.s, "o0.key", 1);
     start_all(&h);
-    support_caller_new(&c, &h.s, "o0.key", 1);
     support_caller_begin(&c, MESSAGE_UPLOAD);
     bytes_put(&c.message, h.s.study->terms.digest, 32);
     bytes_put_u8(&c.message, UPLOAD_VERSION + 1);

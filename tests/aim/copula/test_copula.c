@@ -42,10 +42,11 @@ static void some_clear(struct some_forms *s)
     domain_free(&s->domain);
 }
 
-static void some_new(struct some_forms *s, unsigned ways)
+static struct some_forms some_new(unsigned ways)
 {
-    *s = (struct some_forms){.domain = support_domain(sizes, COLUMNS)};
-    OK(workload_all(&s->workload, s->domain, ways, NULL));
+    struct some_forms s = {.domain = support_domain(sizes, COLUMNS)};
+    OK(workload_all(&s.workload, s.domain, ways, NULL));
+    return s;
 }
 
 #define CODES_OF_ALL (3 + 2 + 4 + 1)
@@ -85,14 +86,13 @@ static double row_by_hand(const struct forms *p, const uint16_t *codes, int64_t 
 TEST(products_of_pairs_are_exact)
 {
     for (uint64_t seed = 0; seed < 50; seed++) {
-        struct some_forms s CLEAN(some_clear);
+        struct some_forms s CLEAN(some_clear) = some_new(2);
         int64_t u[CODES_OF_ALL], group[CODES_OF_ALL] = {0};
         int64_t expected[COLUMNS * 4 * COLUMNS * 4] = {0}, found[COLUMNS * 4 * COLUMNS * 4] = {0};
         uint64_t counts[200] = {0};
         size_t start[16];
         double most = 0;
         mpz_t squared;
-        some_new(&s, 2);
         struct forms p = {s.workload, u, group};
         struct random r = random_of(seed);
         assert_int_equal(forms_codes(s.workload), CODES_OF_ALL);
@@ -133,10 +133,9 @@ TEST(groups_that_are_not_there_are_refused)
     static const int64_t bad[] = {-1, 4, INT64_MAX, INT64_MIN};
     const uint64_t totals[16] = {1, 1, 1};
     const struct score_bounds bounds = {.bits = 1, .total = totals};
-    struct some_forms s CLEAN(some_clear);
+    struct some_forms s CLEAN(some_clear) = some_new(2);
     int64_t u[CODES_OF_ALL] = {0}, group[CODES_OF_ALL] = {0};
     struct forms of = {NULL, u, group};
-    some_new(&s, 2);
     of.workload = s.workload;
     group[5] = 3; /* the column of four codes */
     u[5] = 7;
@@ -155,9 +154,8 @@ TEST(groups_that_are_not_there_are_refused)
 TEST(products_that_could_wrap_are_refused)
 {
     const uint64_t most = INT64_MAX - FORMS_NOISE;
-    struct some_forms s CLEAN(some_clear);
+    struct some_forms s CLEAN(some_clear) = some_new(2);
     int64_t u[CODES_OF_ALL] = {0, 1000, 0, -2000};
-    some_new(&s, 2);
     OK(check_products(&s, u, most / 2000000));
     assert_int_equal(check_products(&s, u, most / 2000000 + 1), ERR_REFUSED);
     u[9] = -FORMS_FACTOR_MAX; /* of the last column; now -2000 is the second largest */
@@ -472,20 +470,20 @@ static struct table *linked_rows(const struct domain *d, uint64_t seed)
     return t;
 }
 
-static void stage_new(struct copula_stage *s)
+static struct copula_stage stage_new(void)
 {
-    *s = (struct copula_stage){.domain = support_domain(wide_sizes, WIDE)};
-    OK(workload_all(&s->pairs, s->domain, 2, NULL));
-    s->table = linked_rows(s->domain, 1);
+    struct copula_stage s = {.domain = support_domain(wide_sizes, WIDE)};
+    OK(workload_all(&s.pairs, s.domain, 2, NULL));
+    s.table = linked_rows(s.domain, 1);
+    return s;
 }
 
 /* Without noise: shares, sums of scores and correlations, all counted by hand. */
 TEST(without_noise_the_numbers_are_the_tables)
 {
     const struct plaintext_noise none = {.gauss = support_no_noise, .gumbel = support_no_noise};
-    struct copula_stage s CLEAN(copula_stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear) = stage_new();
     struct copula_result *r CLEAN(copula_result_free) = NULL;
-    stage_new(&s);
     struct copula_options o = copula_stage_options(&s, 0.05, 13);
     OK(copula_stage_run(&r, &s, &o, &none));
     assert_true(fabs(r->model->total - ROWS) < 1e-6);
@@ -516,10 +514,9 @@ TEST(without_noise_the_numbers_are_the_tables)
  */
 TEST(a_run_pays_for_what_a_row_can_move)
 {
-    struct copula_stage s CLEAN(copula_stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear) = stage_new();
     struct plaintext_noise noise;
     struct random random;
-    stage_new(&s);
     for (unsigned k = 1; k <= 2; k++) {
         struct copula_result *r CLEAN(copula_result_free) = NULL;
         struct copula_options o = copula_stage_options(&s, 0.05, 13);
@@ -559,13 +556,12 @@ static double spread(const double *x, size_t n)
 /* The forms have noise, as much as the result says. */
 TEST(forms_have_the_noise_that_they_say)
 {
-    struct copula_stage s CLEAN(copula_stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear) = stage_new();
     struct random random;
     const struct plaintext_noise noise = noise_from_random(&random);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct ask ask CLEAN(ask_clear) = {.kind = ASK_FORMS};
     double opened[RUNS * PAIRS];
-    stage_new(&s);
     random = random_of(7);
     ask.weights = 2 * forms_codes(s.pairs);
     OK(memory_new(&ask.weight, ask.weights));
@@ -584,9 +580,8 @@ TEST(forms_have_the_noise_that_they_say)
 
 TEST(the_same_noise_gives_the_same_copula)
 {
-    struct copula_stage s CLEAN(copula_stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear) = stage_new();
     struct copula_result *r[3];
-    stage_new(&s);
     struct copula_options o = copula_stage_options(&s, 0.05, 13);
     for (uint64_t i = 0; i < 3; i++) {
         struct random random = random_of(i / 2);
@@ -603,11 +598,10 @@ TEST(the_same_noise_gives_the_same_copula)
 
 TEST(a_budget_that_is_too_small_is_refused)
 {
-    struct copula_stage s CLEAN(copula_stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear) = stage_new();
     struct random random;
     const struct plaintext_noise noise = noise_from_random(&random);
     struct copula_result *r = NULL;
-    stage_new(&s);
     random = random_of(1);
     struct copula_options o = copula_stage_options(&s, 1e-6, 13);
     o.share = 0.999; /* enough for the one-ways */
@@ -628,12 +622,11 @@ static struct copula *fitted(const struct copula_stage *s, struct copula_result 
 TEST(a_copula_comes_back_from_its_file)
 {
     char folder[] = "/tmp/trefoil-copula-XXXXXX", path[64];
-    struct copula_stage s CLEAN(copula_stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear) = stage_new();
     struct copula_result *r CLEAN(copula_result_free) = NULL;
     struct bytes text CLEAN(bytes_clear) = {0};
     struct copula *m, *back;
     struct domain *d;
-    stage_new(&s);
     m = fitted(&s, &r);
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/model", folder);
@@ -690,12 +683,11 @@ TEST(a_copula_with_dates_is_of_a_version_of_its_own)
 /* Rows have the model's shares and correlations; the same seed gives the same rows. */
 TEST(rows_follow_the_copula)
 {
-    struct copula_stage s CLEAN(copula_stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear) = stage_new();
     struct copula_result *r CLEAN(copula_result_free) = NULL;
     struct table *t CLEAN(table_free) = NULL, *same CLEAN(table_free) = NULL;
     double share = 0, agree = 0, disagree = 0;
     const size_t n = 20000;
-    stage_new(&s);
     struct copula *m = fitted(&s, &r);
     OK(copula_rows(&t, m, n, 5, NULL));
     OK(copula_rows(&same, m, n, 5, NULL));
@@ -718,12 +710,11 @@ TEST(rows_follow_the_copula)
 /* Answers are those of the copula's own shares, as closely as drawn rows can give them. */
 TEST(a_copula_is_asked)
 {
-    struct copula_stage s CLEAN(copula_stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear) = stage_new();
     struct copula_result *r CLEAN(copula_result_free) = NULL;
     struct model_sums *sums CLEAN(model_sums_free) = NULL;
     const struct clique asked = {.n = 1, .attribute = {3}};
     double *half CLEAN(memory_release) = NULL, *counts CLEAN(memory_release) = NULL, rows = 0;
-    stage_new(&s);
     const struct copula *m = fitted(&s, &r);
     const struct domain_attribute *a = m->domain->attribute;
     OK(copula_sums(&sums, m, NULL));

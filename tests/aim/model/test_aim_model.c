@@ -37,26 +37,27 @@ static struct clique random_clique(struct random *r, unsigned n)
 }
 
 /* Different cliques of one to three attributes over attributes of two to four values. */
-static void world_new(struct model_world *w, struct random *r)
+static struct model_world world_new(struct random *r)
 {
     uint32_t size[ATTRIBUTES];
-    *w = (struct model_world){.joint = 1, .all = {.n = ATTRIBUTES}};
+    struct model_world w = {.joint = 1, .all = {.n = ATTRIBUTES}};
     for (unsigned a = 0; a < ATTRIBUTES; a++) {
         size[a] = 2 + (uint32_t)random_below(r, 3);
-        w->joint *= size[a];
-        w->all.attribute[a] = (uint16_t)a;
+        w.joint *= size[a];
+        w.all.attribute[a] = (uint16_t)a;
     }
-    w->domain = support_domain(size, ATTRIBUTES);
-    while (w->cliques < CLIQUES) {
+    w.domain = support_domain(size, ATTRIBUTES);
+    while (w.cliques < CLIQUES) {
         struct clique c = random_clique(r, 1 + (unsigned)random_below(r, 3));
         bool again = false;
-        for (size_t i = 0; i < w->cliques; i++)
-            again |= clique_equal(&c, &w->clique[i]);
+        for (size_t i = 0; i < w.cliques; i++)
+            again |= clique_equal(&c, &w.clique[i]);
         if (again)
             continue;
-        clique_project(&w->all, &c, w->domain, w->index[w->cliques]);
-        w->clique[w->cliques++] = c;
+        clique_project(&w.all, &c, w.domain, w.index[w.cliques]);
+        w.clique[w.cliques++] = c;
     }
+    return w;
 }
 
 static void world_free(struct model_world *w)
@@ -91,9 +92,8 @@ TEST(running_intersection_holds)
 {
     struct random r = random_of(1);
     for (int run = 0; run < 200; run++) {
-        struct model_world w CLEAN(world_free);
+        struct model_world w CLEAN(world_free) = world_new(&r);
         struct junction *j CLEAN(junction_free);
-        world_new(&w, &r);
         OK(junction_new(&j, w.domain, w.clique, w.cliques));
         assert_true(j->cells == junction_cells(w.domain, w.domain, w.clique, w.cliques, NULL));
         for (size_t k = 0; k < w.cliques; k++) {
@@ -119,9 +119,8 @@ TEST(beliefs_and_marginals_match_the_joint)
     static uint32_t index[JOINT_MAX];
     struct random r = random_of(2);
     for (int run = 0; run < 60; run++) {
-        struct model_world w CLEAN(world_free);
+        struct model_world w CLEAN(world_free) = world_new(&r);
         struct model_memo *memo CLEAN(model_memo_free) = NULL;
-        world_new(&w, &r);
         struct model *m CLEAN(model_free) = model_of(&w);
         OK(model_memo_new(&memo, m));
         model_set_total(m, 1000);
@@ -231,8 +230,7 @@ TEST(mirror_descent_follows_its_twin)
     struct random r = random_of(3);
     for (int run = 0; run < 6; run++) {
         struct model_fitted result;
-        struct model_world w CLEAN(world_free);
-        world_new(&w, &r);
+        struct model_world w CLEAN(world_free) = world_new(&r);
         measure(&f, &w, &r);
         struct model *m CLEAN(model_free) = model_of(&w);
         model_set_total(m, model_estimate_total(w.domain, f.measurement, w.cliques));
@@ -280,10 +278,9 @@ TEST(a_warm_start_keeps_the_distribution)
     static double before[JOINT_MAX], after[JOINT_MAX];
     struct random r = random_of(4);
     for (int run = 0; run < 30; run++) {
-        struct model_world w CLEAN(world_free);
+        struct model_world w CLEAN(world_free) = world_new(&r);
         struct clique larger[CLIQUES];
         struct model *m CLEAN(model_free) = NULL, *next CLEAN(model_free) = NULL;
-        world_new(&w, &r);
         m = model_of(&w);
         for (size_t i = 0; i < m->parameters; i++)
             m->theta[i] = random_double(&r);
@@ -373,13 +370,12 @@ TEST(structural_zeros_are_exact)
     static uint32_t index[JOINT_MAX], zero_index[JOINT_MAX];
     struct random r = random_of(6);
     for (int run = 0; run < 40; run++) {
-        struct model_world w CLEAN(world_free);
+        struct model_world w CLEAN(world_free) = world_new(&r);
         struct model *m CLEAN(model_free) = NULL;
         uint32_t cell[2];
         struct workload_zeros zeros = {.cells = 2, .cell = cell};
         struct model_terms t = {.zero = &zeros, .zeros = 1, .limit_cells = 1 << 20};
         double sum = 0;
-        world_new(&w, &r);
         zeros.clique = random_clique(&r, 2); /* one of the measured ones or not */
         cell[0] = (uint32_t)random_below(&r, clique_cells(&zeros.clique, w.domain));
         cell[1] = (uint32_t)random_below(&r, clique_cells(&zeros.clique, w.domain));
@@ -437,8 +433,7 @@ TEST(the_fit_agrees_with_plain_descent)
     struct random r = random_of(7);
     for (int run = 0; run < 12; run++) {
         struct model_fitted a, b;
-        struct model_world w CLEAN(world_free);
-        world_new(&w, &r);
+        struct model_world w CLEAN(world_free) = world_new(&r);
         measure(&f, &w, &r);
         struct model *m CLEAN(model_free) = model_of(&w);
         struct model *n CLEAN(model_free) = model_of(&w);
@@ -466,10 +461,9 @@ TEST(files_keep_models_to_the_last_bit)
     for (int run = 0; run < 10; run++) {
         static double x[JOINT_MAX], y[JOINT_MAX];
         struct model_terms t = {.zero = &zeros, .zeros = run % 2 == 1, .limit_cells = 1 << 20};
-        struct model_world w CLEAN(world_free);
+        struct model_world w CLEAN(world_free) = world_new(&r);
         struct domain *d;
         struct model *m CLEAN(model_free) = NULL, *again;
-        world_new(&w, &r);
         t.domain = w.domain;
         t.clique = w.clique;
         t.cliques = w.cliques;

@@ -37,16 +37,18 @@ static void put_rows(struct bytes *out)
     }
 }
 
-static void stage_new(struct merged_run_stage *g)
+static struct merged_run_stage stage_new(void)
 {
+    struct merged_run_stage g = {0};
     NEW_STUDY(
-        &g->s, NULL, .owners = 1, .rounds = 5, .epsilon = 20,
+        &g.s, NULL, .owners = 1, .rounds = 5, .epsilon = 20,
         .domain = "domain:\n"
                   "  - {name: age, kind: integer, min: 0, max: 15}\n"
                   "  - {name: hours, kind: numeric, min: 0, max: 10, bins: 10, missing: \"\"}\n"
                   "  - {name: sex, kind: categorical, values: [f, m, x, y]}\n");
-    put_rows(&g->csv);
-    OK(file_write(support_path(&g->s, "rows.csv"), 0600, g->csv.data, g->csv.size, NULL));
+    put_rows(&g.csv);
+    OK(file_write(support_path(&g.s, "rows.csv"), 0600, g.csv.data, g.csv.size, NULL));
+    return g;
 }
 
 static void stage_free(struct merged_run_stage *g)
@@ -106,11 +108,10 @@ static struct aim_result *run(const struct merged_run_stage *g, struct aim_optio
 
 TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
 {
-    struct merged_run_stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = stage_new();
     struct aim_result *whole CLEAN(aim_result_free) = NULL, *part CLEAN(aim_result_free) = NULL,
                              *rest CLEAN(aim_result_free) = NULL;
     struct merged_run_watch w;
-    stage_new(&g);
     struct aim_options o = {.domain = g.s.study->domain,
                             .workload = g.s.study->workload,
                             .limits = {.rho = 2, .epsilon_slack = 1e-3},
@@ -146,8 +147,7 @@ TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
 /* 13 to 15, which have no rows, are merged with 12. */
 TEST(what_noise_does_not_hide_is_not_merged)
 {
-    struct merged_run_stage g CLEAN(stage_free) = {0};
-    stage_new(&g);
+    struct merged_run_stage g CLEAN(stage_free) = stage_new();
     struct aim_options o = {.domain = g.s.study->domain,
                             .workload = g.s.study->workload,
                             .limits = {.rho = 2e6, .epsilon_slack = 1e-3},
@@ -164,10 +164,9 @@ TEST(what_noise_does_not_hide_is_not_merged)
 TEST(nothing_is_merged_before_all_have_come)
 {
     static const char late[] = "late_uploads: join\n";
-    struct merged_run_stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = stage_new();
     struct output_found found CLEAN(output_found_clear) = {0};
     struct bytes study CLEAN(bytes_clear) = {0};
-    stage_new(&g);
     OK(file_read(g.s.path, 1 << 20, &study, NULL));
     bytes_put_text(&study, late);
     OK(file_write(path("s.yaml"), 0600, study.data, study.size, NULL));
@@ -179,11 +178,10 @@ TEST(nothing_is_merged_before_all_have_come)
 /* Owners of counts may fill every cell of a group: codes that scores could not hold stay apart. */
 TEST(a_run_merges_what_scores_have_room_for)
 {
-    struct merged_run_stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = stage_new();
     struct merges kept CLEAN(merges_clear) = {0};
     struct random r;
     unsigned seen = 0;
-    stage_new(&g);
     struct aim_options o = {.domain = g.s.study->domain,
                             .workload = g.s.study->workload,
                             .limits = {.rho = 2, .epsilon_slack = 1e-3},
@@ -215,10 +213,9 @@ TEST(a_run_merges_what_scores_have_room_for)
 /* The same holds for merges from a state: whatever chose them expected more room. */
 TEST(a_state_with_merges_beyond_the_room_is_refused)
 {
-    struct merged_run_stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = stage_new();
     const struct aim_backend nobody = {.self = NULL};
     struct aim_result *part CLEAN(aim_result_free) = NULL, *rest CLEAN(aim_result_free) = NULL;
-    stage_new(&g);
     struct aim_options o = {.domain = g.s.study->domain,
                             .workload = g.s.study->workload,
                             .limits = {.rho = 2, .epsilon_slack = 1e-3},
@@ -249,9 +246,8 @@ static void aim(struct merged_run_stage *g)
 TEST(the_runs_model_comes_again)
 {
     static const char *const files[] = {"model", "errors", "measurements.json", "synthetic.csv"};
-    struct merged_run_stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = stage_new();
     struct bytes json CLEAN(bytes_clear) = {0};
-    stage_new(&g);
     aim(&g);
     OK(file_read(path("result/measurements.json"), 1 << 20, &json, NULL));
     bytes_put_u8(&json, 0);
@@ -270,12 +266,11 @@ TEST(known_totals_of_a_merged_column_are_met_alone)
 {
     static const double truth[] = {750, 750, 750, 3, 0, 1, 1, 1, 0, 1, 1, 1, 741, 0, 0, 0};
     const struct clique age = {1, {0}};
-    struct merged_run_stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = stage_new();
     struct bytes text CLEAN(bytes_clear) = {0};
     struct domain *d CLEAN(domain_free) = NULL;
     struct model *m CLEAN(model_free) = NULL;
     double counts[16];
-    stage_new(&g);
     aim(&g);
     text_put(&text, "age,count\n");
     for (int i = 0; i < 16; i++)
@@ -308,11 +303,10 @@ TEST(known_totals_of_a_merged_column_are_met_alone)
 /* Codes that cannot occur together stay apart, as do those that the study keeps apart. */
 TEST(combinations_that_cannot_occur_are_not_merged)
 {
-    struct merged_run_stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = stage_new();
     struct output_found found CLEAN(output_found_clear) = {0};
     static const char zeros[] = "impossible: [{age: 9, sex: f}]\n";
     struct bytes study CLEAN(bytes_clear) = {0};
-    stage_new(&g);
     OK(file_write(path("z.yaml"), 0600, zeros, sizeof zeros - 1, NULL));
     aim(&g);
     TREFOIL(EXIT_BAD_DATA, &g, "refit", path("result"), "--out", path("again"), "--impossible",

@@ -41,7 +41,7 @@ TEST(other_classes_of_a_row_move_no_more_than_its_own)
     struct train_scene s CLEAN(train_end);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const uint64_t k = cases[i].classes, others = (1u << cases[i].j) - 1;
-        train_start(&s, cases[i].classes, 0, 4);
+        s = train_start(cases[i].classes, 0, 4);
         assert_int_equal(s.f->j, cases[i].j);
         assert_int_equal(s.f->outputs, k == 2 ? 1 : k);
         assert_int_equal(s.f->count, 5 + 4 + 1); /* a may be missing */
@@ -49,7 +49,7 @@ TEST(other_classes_of_a_row_move_no_more_than_its_own)
         assert_int_equal(s.f->q2, 961 + (k == 2 ? 0 : (k - 1) * others * others));
         train_end(&s);
     }
-    train_start(&s, 3, 12, 16);
+    s = train_start(3, 12, 16);
     assert_int_equal(s.f->count, 3);
     assert_int_equal(s.f->r2, 145);
 }
@@ -129,9 +129,8 @@ static void naive(const struct train_scene *s, int64_t *sums)
 static void compare(uint32_t classes, unsigned norm, uint32_t size, size_t rows)
 {
     struct random r = random_of(classes + norm);
-    struct train_scene s CLEAN(train_end);
+    struct train_scene s CLEAN(train_end) = train_start(classes, norm, size);
     int64_t *expected CLEAN(memory_release) = NULL;
-    train_start(&s, classes, norm, size);
     OK(memory_new(&expected, features_weights(s.f)));
     draw_rows(&s, &r, rows);
     for (unsigned how = 0; how < 3; how++) {
@@ -185,8 +184,7 @@ static void worst_weights(struct train_scene *s)
 static void search(uint32_t classes, unsigned norm, uint32_t size, unsigned times)
 {
     struct random r = random_of(7 * classes + norm);
-    struct train_scene s CLEAN(train_end);
-    train_start(&s, classes, norm, size);
+    struct train_scene s CLEAN(train_end) = train_start(classes, norm, size);
     for (unsigned i = 0; i < times; i++) {
         draw_weights(&s, &r, i % 3);
         assert_in_range(largest(&s), 0, s.f->r2 * s.f->q2);
@@ -235,9 +233,8 @@ static double loss(const struct train_scene *s, const double *w)
 static void slope(uint32_t classes)
 {
     struct random r = random_of(classes);
-    struct train_scene s CLEAN(train_end);
+    struct train_scene s CLEAN(train_end) = train_start(classes, 22, 16);
     double *w CLEAN(memory_release) = NULL;
-    train_start(&s, classes, 22, 16);
     OK(memory_new(&w, features_weights(s.f)));
     draw_rows(&s, &r, 40);
     for (size_t i = 0; i < s.table->rows; i++)
@@ -297,9 +294,8 @@ TEST(a_row_moves_a_test_or_a_gradient_and_never_both)
     struct random r = random_of(8);
     for (unsigned i = 0; i < 6; i++) {
         const unsigned norm = i < 3 ? 0 : 12, kept = i % 2 == 0 ? 15 : 4;
-        struct train_scene s CLEAN(train_end);
+        struct train_scene s CLEAN(train_end) = train_start(classes[i % 3], norm, 16);
         size_t tested = 0;
-        train_start(&s, classes[i % 3], norm, 16);
         train_keep(&s, kept);
         draw_rows(&s, &r, 30);
         for (unsigned how = 0; how < 3; how++) {
@@ -333,7 +329,7 @@ TEST(how_rows_are_split_changes_no_bit)
     static const size_t parts[] = {1, 5, 20};
     struct random r = random_of(3);
     struct train_scene whole, part;
-    train_start(&whole, 10, 15, 16);
+    whole = train_start(10, 15, 16);
     draw_rows(&whole, &r, 2000);
     draw_weights(&whole, &r, 2);
     sum(&whole, whole.sums);
@@ -341,7 +337,7 @@ TEST(how_rows_are_split_changes_no_bit)
         int64_t *all CLEAN(memory_release) = NULL;
         OK(memory_new(&all, features_weights(whole.f)));
         for (size_t p = 0; p < parts[k]; p++) {
-            train_start(&part, 10, 15, 16);
+            part = train_start(10, 15, 16);
             memcpy(part.weight, whole.weight, features_weights(whole.f) * sizeof *part.weight);
             for (size_t i = p; i < whole.table->rows; i += parts[k])
                 train_row(&part, whole.table->column[0][i], whole.table->column[1][i],

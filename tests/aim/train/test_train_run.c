@@ -116,8 +116,7 @@ static void check_ledger(const struct train_scene *s, const struct train_result 
 TEST(a_run_spends_the_ledger_and_no_more_even_if_a_step_is_lost)
 {
     struct train_options o = {.limits = {.rho = 0.5, .epsilon_slack = 1}, .steps = 12};
-    struct train_scene s CLEAN(train_end);
-    train_start(&s, 2, 22, 16);
+    struct train_scene s CLEAN(train_end) = train_start(2, 22, 16);
     draw_sums(&s, 3000);
     struct train_result *r CLEAN(train_result_free) = run(&s, &o, 7);
     assert_int_equal(r->steps, 12);
@@ -154,8 +153,7 @@ static void check_mean(const struct train_scene *s, const struct train_result *r
 /* Slack is set aside for counts that are lost once: if they are twice, the last step has none. */
 TEST(a_run_whose_counts_were_lost_twice_ends_early)
 {
-    struct train_scene s CLEAN(train_end);
-    train_start(&s, 2, 22, 16);
+    struct train_scene s CLEAN(train_end) = train_start(2, 22, 16);
     draw_sums(&s, 3000);
     for (unsigned lost = 1; lost < 3; lost++) {
         struct train_options o = {
@@ -172,8 +170,7 @@ TEST(a_run_whose_counts_were_lost_twice_ends_early)
 /* What a run has that another left a part of the budget: its classifier is then the last W. */
 TEST(a_run_of_a_few_steps_ends_with_its_last_weights)
 {
-    struct train_scene s CLEAN(train_end);
-    train_start(&s, 2, 22, 16);
+    struct train_scene s CLEAN(train_end) = train_start(2, 22, 16);
     draw_sums(&s, 3000);
     for (unsigned steps = 1; steps < 4; steps++) {
         struct train_options o = {.limits = {.rho = 0.5, .epsilon_slack = 1}, .steps = steps};
@@ -190,10 +187,9 @@ TEST(a_run_of_a_few_steps_ends_with_its_last_weights)
 TEST(a_run_learns_and_the_order_of_rows_changes_no_bit)
 {
     struct train_options o = {.limits = {.rho = 1, .epsilon_slack = 1}, .steps = 40};
-    struct train_scene s CLEAN(train_end);
+    struct train_scene s CLEAN(train_end) = train_start(2, 22, 16);
     struct classifier *c CLEAN(classifier_free) = NULL;
     struct classifier_check check CLEAN(classifier_check_clear);
-    train_start(&s, 2, 22, 16);
     draw_sums(&s, 3000);
     struct train_result *r CLEAN(train_result_free) = run(&s, &o, UINT32_MAX);
     for (size_t i = 0, k = s.table->rows - 1; i < k; i++, k--)
@@ -214,8 +210,7 @@ TEST(a_run_learns_and_the_order_of_rows_changes_no_bit)
 TEST(a_test_is_paid_for_with_the_rest)
 {
     struct train_options o = {.limits = {.rho = 0.5, .epsilon_slack = 1}, .steps = 12};
-    struct train_scene s CLEAN(train_end);
-    train_start(&s, 3, 0, 16);
+    struct train_scene s CLEAN(train_end) = train_start(3, 0, 16);
     train_keep(&s, 4);
     draw_sums(&s, 3000);
     struct train_result *r CLEAN(train_result_free) = run(&s, &o, 7);
@@ -230,8 +225,7 @@ TEST(a_test_is_paid_for_with_the_rest)
 
 TEST(a_test_that_is_lost_or_refused_leaves_the_classifier)
 {
-    struct train_scene s CLEAN(train_end);
-    train_start(&s, 2, 0, 16);
+    struct train_scene s CLEAN(train_end) = train_start(2, 0, 16);
     train_keep(&s, 4);
     draw_sums(&s, 3000);
     for (unsigned refused = 0; refused < 2; refused++) {
@@ -274,8 +268,7 @@ TEST(figures_of_a_test_are_right_and_so_are_their_errors)
     const uint64_t multiplier = (1 << 20) / 20; /* noise of 20 rows */
     double auc = 0, accuracy = 0, sum[3] = {0}, squares[3] = {0}, errors[3] = {0}, truth[3];
     struct random r = random_of(3);
-    struct train_scene s CLEAN(train_end);
-    train_start(&s, 2, 0, 16);
+    struct train_scene s CLEAN(train_end) = train_start(2, 0, 16);
     train_keep(&s, 4);
     for (unsigned bin = 0; bin < FEATURES_BINS; bin++) {
         for (unsigned other = 0; other <= bin; other++)
@@ -306,16 +299,14 @@ TEST(figures_of_a_test_are_right_and_so_are_their_errors)
 
 TEST(a_budget_that_buys_no_step_is_refused)
 {
-    struct train_scene s CLEAN(train_end);
-    train_start(&s, 2, 240, 16);
+    struct train_scene s CLEAN(train_end) = train_start(2, 240, 16);
     assert_int_equal(train_multiplier(s.f, 60, 1e-6), 0);
     assert_true(train_multiplier(s.f, 60, 1e-2) > 0);
 }
 
 TEST(a_request_with_other_weights_is_refused)
 {
-    struct train_scene s CLEAN(train_end);
-    train_start(&s, 3, 0, 4);
+    struct train_scene s CLEAN(train_end) = train_start(3, 0, 4);
     OK(features_check(s.f, 1, s.weight, 30, 1000, NULL));
     assert_int_equal(features_check(s.f, 1, s.weight, 29, 1000, NULL), ERR_REFUSED);
     assert_int_equal(features_check(s.f, 0, s.weight, 30, 1000, NULL), ERR_REFUSED);
@@ -329,8 +320,7 @@ TEST(a_request_with_other_weights_is_refused)
 
 TEST(rows_above_the_norm_are_shrunk_as_little_as_fits)
 {
-    struct train_scene s CLEAN(train_end);
-    train_start(&s, 2, 10, 16);
+    struct train_scene s CLEAN(train_end) = train_start(2, 10, 16);
     train_row(&s, 6, 0, 8);  /* fits: 100 */
     train_row(&s, 15, 1, 0); /* shrinks to 10 */
     train_row(&s, 9, 1, 9);  /* 162: to 7 and 7, at .99^19 */
@@ -348,11 +338,10 @@ TEST(rows_above_the_norm_are_shrunk_as_little_as_fits)
 static void distill_at(uint32_t classes)
 {
     struct random r = random_of(classes);
-    struct train_scene s CLEAN(train_end);
+    struct train_scene s CLEAN(train_end) = train_start(classes, 22, 16);
     double w[64], g[64], rows[9 * 8], slope[9 * 8] = {0}, none[9 * 8];
     double *weight = w, *gradient = g, loss = 0;
     uint32_t label[9];
-    train_start(&s, classes, 22, 16);
     size_t n = 9 * s.f->count;
     struct distill_terms t = {
         .features = s.f, .steps = 1, .weight = &weight, .gradient = &gradient};
@@ -390,11 +379,10 @@ TEST(rows_are_distilled_from_a_trajectory)
     char path[] = "/tmp/test_train_XXXXXX", said[512] = "";
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     struct train_options o = {.limits = {.rho = 1, .epsilon_slack = 1}, .steps = 12};
-    struct train_scene s;
+    struct train_scene s = train_start(2, 22, 16);
     struct trajectory t;
     struct distill_rows d;
     close(mkstemp(path));
-    train_start(&s, 2, 22, 16);
     draw_sums(&s, 3000);
     struct train_result *r = run(&s, &o, 7);
     OK(trajectory_save(path, r, s.f, NULL));
@@ -450,12 +438,11 @@ TEST(a_classifier_that_was_tested_is_one_without_the_column)
 {
     char path[] = "/tmp/test_train_XXXXXX";
     int64_t value[FEATURES_CELLS] = {[0] = 30 << 10, [5] = -(9 << 10), [15] = 50 << 10};
-    struct train_scene s;
+    struct train_scene s = train_start(2, 0, 16);
     struct classifier *c, *back;
     json_t *root, *test;
     double w[18] = {0};
     close(mkstemp(path));
-    train_start(&s, 2, 0, 16);
     train_keep(&s, 4);
     assert_int_equal(features_weights(s.f), 18); /* of a, that may be missing, and the bias */
     w[3] = 2048;
@@ -484,11 +471,10 @@ TEST(a_classifier_is_read_back_and_a_damaged_one_is_refused)
 {
     char path[] = "/tmp/test_train_XXXXXX";
     struct random r = random_of(9);
-    struct train_scene s;
+    struct train_scene s = train_start(3, 0, 4);
     struct classifier *c, *back;
     double *w;
     close(mkstemp(path));
-    train_start(&s, 3, 0, 4);
     OK(memory_new(&w, features_weights(s.f)));
     for (uint32_t i = 0; i < features_weights(s.f); i++)
         w[i] = 1000 * random_double(&r) / 3;

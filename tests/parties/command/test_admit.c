@@ -120,8 +120,9 @@ struct office {
 
 enum { STUDY, TOKENS, KEYS_FILE, ISSUER, OUT, ERRORS, LOCK };
 
-static void office_new(struct office *w, struct parse_fixture *f)
+static struct office office_new(struct parse_fixture *f)
 {
+    struct office w = {0};
     static const char *const names[] = {"study.yaml", "tokens", "keys",       "issuer.key",
                                         "out",        "err",    "tokens.lock"};
     struct bytes text CLEAN(bytes_clear) = edited(base_text, "rounds: 4", OPEN);
@@ -131,14 +132,15 @@ static void office_new(struct office *w, struct parse_fixture *f)
             bytes_put_text(&full, f->key[*++p - '0']);
         else
             bytes_put_u8(&full, (uint8_t)*p);
-    w->f = f;
-    strcpy(w->folder, "/tmp/trefoil-admit-XXXXXX");
-    assert_non_null(mkdtemp(w->folder));
+    w.f = f;
+    strcpy(w.folder, "/tmp/trefoil-admit-XXXXXX");
+    assert_non_null(mkdtemp(w.folder));
     for (unsigned i = 0; i < 7; i++)
-        snprintf(w->path[i], sizeof w->path[i], "%s/%s", w->folder, names[i]);
+        snprintf(w.path[i], sizeof w.path[i], "%s/%s", w.folder, names[i]);
     OK(bytes_ok(&full));
-    OK(file_write(w->path[STUDY], 0600, full.data, full.size, &quiet));
-    OK(identity_save(f->identity[7], w->path[ISSUER], false, &quiet));
+    OK(file_write(w.path[STUDY], 0600, full.data, full.size, &quiet));
+    OK(identity_save(f->identity[7], w.path[ISSUER], false, &quiet));
+    return w;
 }
 
 static void office_free(struct office *w)
@@ -200,9 +202,8 @@ static void take_file(const struct office *w, const char *name, char text[256])
 /* As after a crash between the register and the folder. */
 TEST(the_folder_is_filled_again)
 {
-    struct office w CLEAN(office_free) = {0};
+    struct office w CLEAN(office_free) = office_new(*state);
     char folder[128], text[256], again[256];
-    office_new(&w, *state);
     path_in(folder, &w, "each");
     assert_int_equal(admit(&w, "89"), 0);
     assert_int_equal(admit_with(&w, "968", "--folder", folder), 0);
@@ -224,7 +225,7 @@ TEST(another_issuer_goes_on_where_the_first_ended)
     struct bytes study CLEAN(bytes_clear) = {0};
     struct study *now CLEAN(study_free) = NULL;
     struct parse_fixture *f = *state;
-    office_new(&w, f);
+    w = office_new(f);
     path_in(earlier, &w, "earlier.yaml");
     path_in(folder, &w, "each");
     assert_int_equal(admit(&w, "89"), 0);
@@ -265,9 +266,8 @@ TEST(another_issuer_goes_on_where_the_first_ended)
 
 TEST(the_register_gives_each_key_one_number)
 {
-    struct office w CLEAN(office_free) = {0};
+    struct office w CLEAN(office_free) = office_new(*state);
     char first[4096], then[4096];
-    office_new(&w, *state);
     assert_int_equal(admit(&w, "898"), 0);
     support_says(w.o.out, "2 new tokens, 2 in ");
     support_text(w.path[TOKENS], first, sizeof first);
@@ -294,11 +294,10 @@ TEST(the_register_gives_each_key_one_number)
 
 TEST(the_register_is_checked)
 {
-    struct office w CLEAN(office_free) = {0};
+    struct office w CLEAN(office_free) = office_new(*state);
     const char *const count[] = {"admit", NULL, "--tokens", NULL, NULL};
     const char *all[5];
     char text[4096];
-    office_new(&w, *state);
     memcpy(all, count, sizeof all);
     all[1] = w.path[STUDY];
     all[3] = w.path[TOKENS];
@@ -324,9 +323,8 @@ TEST(the_register_is_checked)
 /* What comes after a byte that is not text would be forgotten, and its numbers given out again. */
 TEST(a_register_with_a_hole_is_refused)
 {
-    struct office w CLEAN(office_free) = {0};
+    struct office w CLEAN(office_free) = office_new(*state);
     char text[4096];
-    office_new(&w, *state);
     assert_int_equal(admit(&w, "89"), 0);
     support_text(w.path[TOKENS], text, sizeof text);
     text[TOKEN_LINE] = '\0';
@@ -346,10 +344,9 @@ static _Noreturn void admit_slowly(const struct office *w, const char *text, int
 
 TEST(two_at_a_time_give_two_numbers)
 {
-    struct office w CLEAN(office_free) = {0};
+    struct office w CLEAN(office_free) = office_new(*state);
     char text[4096], byte;
     int begun[2], status;
-    office_new(&w, *state);
     assert_int_equal(admit(&w, "8"), 0);
     support_text(w.path[TOKENS], text, sizeof text);
     assert_int_equal(unlink(w.path[TOKENS]), 0);

@@ -42,25 +42,27 @@ static void save_model(const struct tools_stage *g, const struct domain *d, doub
 }
 
 /* A study, 400 rows, and the model of independent attributes with a little added. */
-static void stage_new(struct tools_stage *g, const struct study_options *o)
+static struct tools_stage stage_new(const struct study_options *o)
 {
+    struct tools_stage g = {0};
     struct table *t CLEAN(table_free) = NULL;
     struct model *m CLEAN(model_free) = NULL;
-    OK(support_study_new(&g->s, o, NULL));
-    support_study_file(&g->s, "real.csv", g->real);
-    support_study_file(&g->s, "rows.csv", g->rows);
-    support_study_file(&g->s, "model", g->model);
-    support_study_file(&g->s, "out", g->out);
-    support_study_file(&g->s, "err", g->err);
-    OK(support_table(&t, g->s.study->domain, 400, 1));
-    OK(table_write_csv(g->real, t, NULL, 1, NULL));
-    OK(model_plain(&m, g->s.study->domain, g->s.study->workload->clique,
-                   g->s.study->workload->cliques > 2 ? 2 : 1, 1 << 20, NULL));
+    OK(support_study_new(&g.s, o, NULL));
+    support_study_file(&g.s, "real.csv", g.real);
+    support_study_file(&g.s, "rows.csv", g.rows);
+    support_study_file(&g.s, "model", g.model);
+    support_study_file(&g.s, "out", g.out);
+    support_study_file(&g.s, "err", g.err);
+    OK(support_table(&t, g.s.study->domain, 400, 1));
+    OK(table_write_csv(g.real, t, NULL, 1, NULL));
+    OK(model_plain(&m, g.s.study->domain, g.s.study->workload->clique,
+                   g.s.study->workload->cliques > 2 ? 2 : 1, 1 << 20, NULL));
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = (double)(i % 5) * 0.3;
     model_propagate(m, true);
     model_set_total(m, 321.4);
-    OK(model_save(g->model, m, NULL));
+    OK(model_save(g.model, m, NULL));
+    return g;
 }
 
 static void stage_free(struct tools_stage *g)
@@ -71,10 +73,9 @@ static void stage_free(struct tools_stage *g)
 TEST(rows_are_made_from_a_file)
 {
     struct command_outcome a;
-    struct tools_stage g CLEAN(stage_free);
+    struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2));
     struct table *t;
     struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
-    stage_new(&g, OPTIONS(.owners = 2));
     TREFOIL(EXIT_OK, &a, &g, "synth", g.model, "--out", g.rows);
     support_says(a.out, "wrote 321 rows");
     OK(table_read_csv(&t, g.s.study->domain, g.rows, NULL, NULL));
@@ -101,11 +102,10 @@ TEST(csv_is_written_for_other_programs)
     static const char *const refused[][4] = {{"--delimiter", ",", "--decimal", ","},
                                              {"--delimiter", "1", "--decimal", "."}};
     struct command_outcome a;
-    struct tools_stage g CLEAN(stage_free);
+    struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2));
     struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
     static const char text[] = "SELECT age, COUNT(*) FROM t GROUP BY age";
     size_t numbers = 0;
-    stage_new(&g, OPTIONS(.owners = 2));
     TREFOIL(EXIT_OK, &a, &g, "query", g.model, text, "--csv", "--quick");
     char *plain = strdup(a.out);
     TREFOIL(EXIT_OK, &a, &g, "query", g.model, text, "--csv", "--quick", "--delimiter", ";",
@@ -139,10 +139,9 @@ TEST(csv_is_written_for_other_programs)
 TEST(json_has_the_digits_that_matter)
 {
     struct command_outcome a;
-    struct tools_stage g CLEAN(stage_free);
+    struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2));
     char best[64];
     double rows;
-    stage_new(&g, OPTIONS(.owners = 2));
     TREFOIL(EXIT_OK, &a, &g, "query", g.model,
             "SELECT age, COUNT(*) AS \"0.10000000000000001\" FROM t GROUP BY age ORDER BY age DESC",
             "--json");
@@ -164,10 +163,9 @@ TEST(json_has_the_digits_that_matter)
 TEST(questions_are_answered)
 {
     struct command_outcome a;
-    struct tools_stage g CLEAN(stage_free);
+    struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2));
     const char *name;
     char text[256];
-    stage_new(&g, OPTIONS(.owners = 2));
     name = g.s.study->domain->attribute[0].name;
     TREFOIL(EXIT_OK, &a, &g, "query", g.model, "SELECT COUNT(*) FROM t; SELECT COUNT(*) FROM t");
     assert_string_equal(a.out,
@@ -192,9 +190,8 @@ TEST(items_that_rest_on_independence_are_named)
 {
     static const char text[] = "SELECT COUNT(*), MODE(ward), MODE(sex) FROM t GROUP BY age";
     struct command_outcome a;
-    struct tools_stage g CLEAN(stage_free);
+    struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2));
     json_t *root, *answers;
-    stage_new(&g, OPTIONS(.owners = 2));
     save_model(&g, g.s.study->domain, 0);
     TREFOIL(EXIT_OK, &a, &g, "query", g.model, text);
     support_says(a.out, "\nMODE(ward): no measured marginal holds these columns together");
@@ -211,8 +208,7 @@ TEST(evaluation_warns_and_compares)
 {
     struct command_outcome a;
     static const uint32_t nine = 9;
-    struct tools_stage g CLEAN(stage_free);
-    stage_new(&g, OPTIONS(.owners = 2));
+    struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2));
     TREFOIL(EXIT_OK, &a, &g, "eval", g.s.path, g.real, g.real);
     support_says(a.err, "NOT PRIVATE");
     EACH(support_says, a.out, "400 real rows, 400 synthetic rows",
@@ -241,11 +237,10 @@ TEST(evaluation_warns_and_compares)
 TEST(evaluation_bounds_persons)
 {
     struct command_outcome a;
-    struct tools_stage g CLEAN(stage_free);
+    struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2, .enforce = 1));
     struct bytes real CLEAN(bytes_clear) = {0}, twice CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH], *line, *rest;
     unsigned row = 0;
-    stage_new(&g, OPTIONS(.owners = 2, .enforce = 1));
     support_study_file(&g.s, "twice.csv", path);
     OK(file_read(g.real, 1 << 20, &real, NULL));
     bytes_put_u8(&real, 0);
@@ -281,10 +276,9 @@ TEST(evaluation_takes_other_files_results_and_questions)
                               "SELECT MODE(ward), COUNT(*) FROM t GROUP BY sex;\n"
                               "SELECT CORR(age, bmi) FROM t;";
     struct command_outcome a;
-    struct tools_stage g CLEAN(stage_free);
+    struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2));
     struct bytes real CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH], queries[SUPPORT_PATH];
-    stage_new(&g, OPTIONS(.owners = 2));
     support_study_file(&g.s, "synthetic.csv", path);
     support_study_file(&g.s, "q.sql", queries);
     OK(support_copy(g.real, path));
@@ -338,18 +332,18 @@ TEST(plans_say_what_a_study_takes)
                                         "6 more with security: abort",
                                         "(this study)"};
     struct command_outcome a;
-    struct tools_stage g CLEAN(stage_free);
-    stage_new(&g, OPTIONS(.owners = 2, .rounds = 3, .epsilon = 3));
+    struct tools_stage g CLEAN(stage_free) = stage_new(
+        OPTIONS(.owners = 2, .rounds = 3, .epsilon = 3));
     TREFOIL(EXIT_OK, &a, &g, "plan", g.s.path);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         support_says(a.out, words[i]);
     TREFOIL(EXIT_CONFIG, &a, &g, "plan", g.real);
     stage_free(&g);
-    stage_new(&g, OPTIONS(.owners = 2, .enforce = 2));
+    g = stage_new(OPTIONS(.owners = 2, .enforce = 2));
     TREFOIL(EXIT_OK, &a, &g, "plan", g.s.path);
     support_says(a.out, "the servers merge 3000 rows of all owners, and\nkeep 2 of a person.");
     stage_free(&g);
-    stage_new(&g, OPTIONS(.owners = 2, .rounds = 900, .epsilon = 0.0005));
+    g = stage_new(OPTIONS(.owners = 2, .rounds = 900, .epsilon = 0.0005));
     TREFOIL(EXIT_OK, &a, &g, "plan", g.s.path);
     assert_true(a.code != EXIT_OK);
     assert_string_equal(a.out, "");
@@ -389,8 +383,7 @@ TEST(plans_of_unusual_studies)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct command_outcome a;
-        struct tools_stage g CLEAN(stage_free);
-        stage_new(&g, &cases[i].o);
+        struct tools_stage g CLEAN(stage_free) = stage_new(&cases[i].o);
         TREFOIL(cases[i].code, &a, &g, "plan", g.s.path);
         support_says(cases[i].code == EXIT_OK ? a.out : a.err, cases[i].words);
     }

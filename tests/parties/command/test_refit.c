@@ -20,18 +20,20 @@ struct refit_stage {
 #define path(...) support_path(&g.s, __VA_ARGS__)
 
 /* A study of 300 rows, and the folder `result` that trefoil aim made of it. */
-static void stage_of(struct refit_stage *g, const char *more, unsigned sweeps)
+static struct refit_stage stage_of(const char *more, unsigned sweeps)
 {
+    struct refit_stage g = {0};
     const char *rows;
-    NEW_STUDY(&g->s, NULL, .owners = 1, .rounds = 6, .sweeps = sweeps, .more = more);
-    rows = support_path(&g->s, "rows.csv");
-    OK(support_csv(rows, g->s.study->domain, 300, 1));
-    TREFOIL(EXIT_OK, g, "aim", g->s.path, rows, "--out", support_path(&g->s, "result"));
+    NEW_STUDY(&g.s, NULL, .owners = 1, .rounds = 6, .sweeps = sweeps, .more = more);
+    rows = support_path(&g.s, "rows.csv");
+    OK(support_csv(rows, g.s.study->domain, 300, 1));
+    TREFOIL(EXIT_OK, &g, "aim", g.s.path, rows, "--out", support_path(&g.s, "result"));
+    return g;
 }
 
-static void stage_new(struct refit_stage *g, const char *more)
+static struct refit_stage stage_new(const char *more)
 {
-    stage_of(g, more, 0);
+    return stage_of(more, 0);
 }
 
 static void stage_free(struct refit_stage *g)
@@ -45,8 +47,7 @@ static void stage_free(struct refit_stage *g)
 TEST(the_runs_model_comes_again)
 {
     static const char *const files[] = {"model", "errors", "measurements.json", "synthetic.csv"};
-    struct refit_stage g CLEAN(stage_free);
-    stage_new(&g, "impossible: [{age: 8, ward: d}]\n");
+    struct refit_stage g CLEAN(stage_free) = stage_new("impossible: [{age: 8, ward: d}]\n");
     TREFOIL(EXIT_OK, &g, "refit", path("result"), "--out", path("again"));
     support_says(g.o.out, "nothing is charged");
     for (size_t i = 0; i < 4; i++)
@@ -64,8 +65,7 @@ TEST(the_runs_model_comes_again)
 /* Nothing else of a run has what its sweeps opened. */
 TEST(scores_are_kept)
 {
-    struct refit_stage g CLEAN(stage_free);
-    stage_of(&g, NULL, 2);
+    struct refit_stage g CLEAN(stage_free) = stage_of(NULL, 2);
     TREFOIL(EXIT_OK, &g, "refit", path("result"), "--out", path("again"), "--quick");
     assert_true(
         support_same_files(path("result/measurements.json"), path("again/measurements.json")));
@@ -75,8 +75,7 @@ TEST(scores_are_kept)
 TEST(answers_have_intervals)
 {
     static const char text[] = "SELECT COUNT(*), MODE(ward) FROM t";
-    struct refit_stage g CLEAN(stage_free);
-    stage_new(&g, NULL);
+    struct refit_stage g CLEAN(stage_free) = stage_new(NULL);
     TREFOIL(EXIT_OK, &g, "query", path("result"), text, "--json");
     json_t *root = json_loads(g.o.out, 0, NULL);
     json_t *one = json_array_get(root, 0);
@@ -139,10 +138,9 @@ TEST(zeros_are_zero)
     static const char zeros[] = "impossible:\n"
                                 "  - {sex: m, died: \"yes\"}\n"
                                 "  - {age: 0, ward: a}\n";
-    struct refit_stage g CLEAN(stage_free);
+    struct refit_stage g CLEAN(stage_free) = stage_new("impossible: [{age: 8, ward: d}]\n"
+                                                       "model: {apart: [age, ward]}\n");
     /* apart: values that a run has merged take no zeros of their own */
-    stage_new(&g, "impossible: [{age: 8, ward: d}]\n"
-                  "model: {apart: [age, ward]}\n");
     assert_true(cell(path("result/model"), 0, 2, 0) > 0 && cell(path("result/model"), 1, 4, 3) > 0);
     refit_impossible(EXIT_OK, &g, zeros);
     assert_true(cell(path("again/model"), 1, 4, 3) == 0);         /* sex m, died yes */
@@ -155,8 +153,7 @@ TEST(zeros_are_zero)
 TEST(zeros_of_many_rows_are_doubted)
 {
     static const char zeros[] = "impossible: [{sex: m}]\n";
-    struct refit_stage g CLEAN(stage_free);
-    stage_new(&g, NULL);
+    struct refit_stage g CLEAN(stage_free) = stage_new(NULL);
     refit_impossible(EXIT_OK, &g, zeros);
     support_says(g.o.err, "z.yaml: what cannot occur hardly fits what was measured");
     support_says(g.o.err, " rows were, of sex");
@@ -217,8 +214,7 @@ static void run_joining(const struct refit_stage *g)
 
 TEST(who_joined_is_counted_as_in_the_run)
 {
-    struct refit_stage g CLEAN(stage_free);
-    stage_new(&g, NULL);
+    struct refit_stage g CLEAN(stage_free) = stage_new(NULL);
     run_joining(&g);
     TREFOIL(EXIT_OK, &g, "refit", path("joined"), "--out", path("again"));
     assert_true(support_same_files(path("joined/model"), path("again/model")));
@@ -229,8 +225,8 @@ TEST(who_joined_is_counted_as_in_the_run)
 /* The run has the study's iterations, and the refit those of the command line. */
 TEST(iterations_are_those_asked_for)
 {
-    struct refit_stage g CLEAN(stage_free);
-    stage_new(&g, "model: {iterations: 1, final_iterations: 9}\n");
+    struct refit_stage g CLEAN(stage_free) = stage_new(
+        "model: {iterations: 1, final_iterations: 9}\n");
     run_joining(&g);
     TREFOIL(EXIT_OK, &g, "refit", path("joined"), "--out", path("again"), "--iterations", "9",
             "--between", "1");
@@ -269,8 +265,7 @@ TEST(bad_files_name_their_field)
          "\"values\":[1,2,null,4,5,6,7,8,9]},{\"attributes\":[\"age\"],",
          "measurements[0].values must be numbers"},
     };
-    struct refit_stage g CLEAN(stage_free);
-    stage_new(&g, NULL);
+    struct refit_stage g CLEAN(stage_free) = stage_new(NULL);
     OK(support_copy(path("result/measurements.json"), path("whole")));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_true(support_edit(path("whole"), path("result/measurements.json"),
@@ -285,8 +280,7 @@ TEST(mistakes_are_answered)
 {
     static const char unknown[] = "impossible:\n  - {age: 3, wart: a}\n";
     static const char other[] = "{\"terms\": \"of another study\"}";
-    struct refit_stage g CLEAN(stage_free);
-    stage_new(&g, NULL);
+    struct refit_stage g CLEAN(stage_free) = stage_new(NULL);
     refit_impossible(EXIT_CONFIG, &g, unknown);
     EACH(support_says, g.o.err, "z.yaml:2:14: ", "wart");
     TREFOIL(EXIT_CONFIG, &g, "refit", path("result"), "--out", path("again"), "--impossible",

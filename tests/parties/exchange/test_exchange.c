@@ -20,15 +20,16 @@ struct exchange_desk {
 
 static char words[2048];
 
-static void desk_new(struct exchange_desk *d)
+static struct exchange_desk desk_new(void)
 {
-    memset(d, 0, sizeof *d);
-    NEW_STUDY(&d->s, &quiet, .owners = 2);
-    d->receipt = (struct receipt){.owner = 1, .state = RECEIPT_HELD, .digest = {7}};
+    struct exchange_desk d = {0};
+    NEW_STUDY(&d.s, &quiet, .owners = 2);
+    d.receipt = (struct receipt){.owner = 1, .state = RECEIPT_HELD, .digest = {7}};
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        OK(identity_load(&d->server[i], support_path(&d->s, "s%u.key", i), &quiet));
-        OK(receipt_sign(d->s.study, d->server[i], &d->receipt, &d->receipt.part[i]));
+        OK(identity_load(&d.server[i], support_path(&d.s, "s%u.key", i), &quiet));
+        OK(receipt_sign(d.s.study, d.server[i], &d.receipt, &d.receipt.part[i]));
     }
+    return d;
 }
 
 static void desk_free(struct exchange_desk *d)
@@ -134,9 +135,8 @@ static void saved_receipt(struct exchange_desk *d, struct bytes *text)
 
 TEST(a_receipt_that_is_none_is_told_where)
 {
-    struct exchange_desk d CLEAN(desk_free);
+    struct exchange_desk d CLEAN(desk_free) = desk_new();
     struct bytes text CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
-    desk_new(&d);
     saved_receipt(&d, &text);
     expect(parse(&d, &text), ERR_OK, "", "whole");
     for (size_t k = 0; k < sizeof receipts / sizeof *receipts; k++) {
@@ -167,8 +167,7 @@ TEST(a_receipt_that_is_none_is_told_where)
 
 TEST(a_receipt_needs_three_signatures)
 {
-    struct exchange_desk d CLEAN(desk_free);
-    desk_new(&d);
+    struct exchange_desk d CLEAN(desk_free) = desk_new();
     OK(receipt_verify(d.s.study, &d.receipt, &quiet));
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         struct receipt r = d.receipt;
@@ -230,9 +229,8 @@ TEST(a_statement_that_was_changed_is_none)
 {
     struct upload_name upload = {.owner = 1, .id = {3}, .digest = {4}};
     const struct statement s = {.server = 1, .time = 1790000000, .uploads = 1, .upload = &upload};
-    struct exchange_desk d CLEAN(desk_free);
+    struct exchange_desk d CLEAN(desk_free) = desk_new();
     struct bytes text CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
-    desk_new(&d);
     OK(statement_write(&s, d.s.study, d.server[1], &text));
     expect(read_statement(&d, &text), ERR_OK, "", "whole");
     for (size_t k = 0; k < sizeof statements / sizeof *statements; k++) {
@@ -269,11 +267,10 @@ static const struct {
 
 TEST(a_request_that_is_cut_or_changed_is_none)
 {
-    struct exchange_desk d CLEAN(desk_free);
+    struct exchange_desk d CLEAN(desk_free) = desk_new();
     uint32_t query[] = {1, 2};
     struct request r = {.ask = {.kind = ASK_SELECT, .queries = 2, .query = query}}, back;
     struct bytes text CLEAN(bytes_clear) = {0};
-    desk_new(&d);
     const struct workload *w = d.s.study->workload;
     r.ask.estimates = w->query[1].cells + w->query[2].cells;
     r.ask.estimate = memory_array(r.ask.estimates, sizeof *r.ask.estimate);
@@ -307,7 +304,7 @@ TEST(a_request_that_is_cut_or_changed_is_none)
 /* A measured set has a multiplier for each of its marginals, and none for all. */
 TEST(a_request_of_a_set_comes_back)
 {
-    struct exchange_desk d CLEAN(desk_free);
+    struct exchange_desk d CLEAN(desk_free) = desk_new();
     uint32_t query[] = {1, 2};
     int64_t multiplier[] = {300, 1 << 20, 7};
     struct request r = {.ask = {.kind = ASK_MEASURE,
@@ -316,7 +313,6 @@ TEST(a_request_of_a_set_comes_back)
                                 .weights = 2,
                                 .weight = multiplier}},
                    back;
-    desk_new(&d);
     const struct workload *w = d.s.study->workload;
     for (unsigned k = 0; k < 4; k++) {
         struct bytes text CLEAN(bytes_clear) = {0};
@@ -383,7 +379,7 @@ TEST(merges_of_a_request_are_checked)
                                             {.kind = REQUEST_CLOSE},
                                             {.ask.kind = ASK_FORMS},
                                             {.ask.kind = ASK_LOOK}};
-    struct exchange_desk d CLEAN(desk_free);
+    struct exchange_desk d CLEAN(desk_free) = desk_new();
     const struct domain *domain;
     struct bytes merges CLEAN(bytes_clear) = {0};
     struct request back, same, none;
@@ -392,7 +388,6 @@ TEST(merges_of_a_request_are_checked)
         size_t attribute;
         uint32_t first;
     } bad[] = {{ordered, 0}, {1, 1}, {UINT16_MAX, 1}}; /* no group 0; of other codes; of none */
-    desk_new(&d);
     domain = d.s.study->domain;
     bytes_put_u16(&merges, 1);
     put_merged(&merges, ordered, &domain->attribute[ordered], 1);
@@ -432,12 +427,11 @@ TEST(merges_of_a_request_are_checked)
 
 TEST(a_selection_has_an_estimate_for_each_merged_cell)
 {
-    struct exchange_desk d CLEAN(desk_free);
+    struct exchange_desk d CLEAN(desk_free) = desk_new();
     struct bytes merges CLEAN(bytes_clear) = {0};
     uint64_t estimate[4] = {0};
     const struct domain *domain;
     uint32_t query = 0; /* an attribute that has an order, alone */
-    desk_new(&d);
     const struct workload *w = d.s.study->workload;
     domain = d.s.study->domain;
     while (!domain_has_order(&domain->attribute[w->query[query].clique.attribute[0]]))
@@ -463,11 +457,10 @@ TEST(a_selection_has_an_estimate_for_each_merged_cell)
 /* Forms name no marginals: each code has a factor and a group. */
 TEST(a_request_of_forms_comes_back)
 {
-    struct exchange_desk d CLEAN(desk_free);
+    struct exchange_desk d CLEAN(desk_free) = desk_new();
     uint32_t query[] = {1};
     struct request r = {.ask = {.kind = ASK_FORMS, .query = query}}, back;
     struct bytes text CLEAN(bytes_clear) = {0}, named CLEAN(bytes_clear) = {0};
-    desk_new(&d);
     const struct workload *w = d.s.study->workload;
     r.ask.weights = 2 * forms_codes(w);
     r.ask.weight = memory_array(w->cells + r.ask.weights, sizeof *r.ask.weight);

@@ -64,20 +64,21 @@ static void store_parts(struct sorted_sorting *s, unsigned owner)
     upload_digest(&s->parts[owner][0], s->b.s.study->terms.digest, s->digest[owner]);
 }
 
-static void sorting_new(struct sorted_sorting *s, const char *more)
+static struct sorted_sorting sorting_new(const char *more)
 {
     static const char *const part[] = {"    max_rows: 900\n", "    max_rows: 900\n"};
-    memset(s, 0, sizeof *s);
-    NEW_STUDY(&s->b.s, &quiet, .owners = OWNERS, .part = part, .enforce = 1, .more = more);
+    struct sorted_sorting s = {0};
+    NEW_STUDY(&s.b.s, &quiet, .owners = OWNERS, .part = part, .enforce = 1, .more = more);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        OK(identity_load(&s->b.server[i], support_path(&s->b.s, "s%u.key", i), &quiet));
-        OK(open_store(&s->b, i));
+        OK(identity_load(&s.b.server[i], support_path(&s.b.s, "s%u.key", i), &quiet));
+        OK(open_store(&s.b, i));
     }
-    OK(bounds_new(&s->bounds, s->b.s.study, &quiet));
+    OK(bounds_new(&s.bounds, s.b.s.study, &quiet));
     for (unsigned owner = 0; owner < OWNERS; owner++) {
-        make_parts(s, owner);
-        store_parts(s, owner);
+        make_parts(&s, owner);
+        store_parts(&s, owner);
     }
+    return s;
 }
 
 static void sorting_free(struct sorted_sorting *s)
@@ -249,8 +250,7 @@ TEST(what_is_sorted_is_opened_once)
 {
     static const char *const more[] = {ONE, ONE "security: abort\n"};
     for (unsigned k = 0; k < 2; k++) {
-        struct sorted_sorting s CLEAN(sorting_free);
-        sorting_new(&s, more[k]);
+        struct sorted_sorting s CLEAN(sorting_free) = sorting_new(more[k]);
         goes_well(&s, OWNERS);
         expect_known(&s, 7);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -270,8 +270,7 @@ TEST(what_is_sorted_is_opened_once)
 
 TEST(what_two_servers_know_is_not_opened_for_the_third)
 {
-    struct sorted_sorting s CLEAN(sorting_free);
-    sorting_new(&s, ONE);
+    struct sorted_sorting s CLEAN(sorting_free) = sorting_new(ONE);
     goes_well(&s, OWNERS);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) { /* whoever says that it lacks it */
         forgets(&s, i);
@@ -286,8 +285,7 @@ TEST(what_two_servers_know_is_not_opened_for_the_third)
 
 TEST(a_server_that_alters_what_is_opened_gets_eight_tries)
 {
-    struct sorted_sorting s CLEAN(sorting_free);
-    sorting_new(&s, ONE);
+    struct sorted_sorting s CLEAN(sorting_free) = sorting_new(ONE);
     for (unsigned k = 1; k <= SORTED_ATTEMPTS; k++) {
         assert_int_equal(goes_wrong(&s, ALTERED, ERR_CHEAT, DIFFERS), OWNERS);
         expect_known(&s, 0);
@@ -301,8 +299,7 @@ TEST(a_server_that_alters_what_is_opened_gets_eight_tries)
 
 TEST(a_server_that_says_it_opened_other_bits_changes_nothing)
 {
-    struct sorted_sorting s CLEAN(sorting_free);
-    sorting_new(&s, ONE);
+    struct sorted_sorting s CLEAN(sorting_free) = sorting_new(ONE);
     assert_int_equal(goes_wrong(&s, OTHER_BITS, ERR_CHEAT, DIFFERS), OWNERS);
     expect_known(&s, 1 << LIAR);
     goes_well(&s, OWNERS);
@@ -313,8 +310,7 @@ TEST(a_server_that_says_it_opened_other_bits_changes_nothing)
  */
 TEST(two_honest_servers_open_the_same)
 {
-    struct sorted_sorting s CLEAN(sorting_free);
-    sorting_new(&s, ONE);
+    struct sorted_sorting s CLEAN(sorting_free) = sorting_new(ONE);
     goes_well(&s, OWNERS);
     forgets(&s, LIAR);
     forgets(&s, 2);
@@ -331,8 +327,7 @@ TEST(two_honest_servers_open_the_same)
  */
 TEST(what_was_known_stays)
 {
-    struct sorted_sorting s CLEAN(sorting_free);
-    sorting_new(&s, ONE);
+    struct sorted_sorting s CLEAN(sorting_free) = sorting_new(ONE);
     goes_well(&s, OWNERS);
     forgets(&s, LIAR);
     forgets(&s, 2);
@@ -344,15 +339,14 @@ TEST(what_was_known_stays)
 
 TEST(who_says_what_both_others_contradict_is_named)
 {
-    struct sorted_sorting s CLEAN(sorting_free);
-    sorting_new(&s, ONE);
+    struct sorted_sorting s CLEAN(sorting_free) = sorting_new(ONE);
     goes_well(&s, OWNERS);
     goes_wrong(&s, OTHERWISE, ERR_CHEAT, "server 0 says otherwise than both others");
     forgets(&s, 2);
     goes_wrong(&s, OTHERWISE, ERR_CHEAT, "servers 0 and 1 differ");
     goes_well(&s, 0);
     sorting_free(&s);
-    sorting_new(&s, ONE "security: abort\n");
+    s = sorting_new(ONE "security: abort\n");
     goes_wrong(&s, IMPOSSIBLE, ERR_CHEAT, "server 0 says of an upload what no server can");
     goes_well(&s, OWNERS);
 }

@@ -286,26 +286,28 @@ static void path_in(const struct train_stage *g, char path[128], const char *nam
     support_ends(code, &(g)->a, (g)->out, (g)->err, (const char *const[]){__VA_ARGS__, NULL})
 
 /* A study, and rows whose class is whether a + b is above 15; some are too long for the norm. */
-static void stage(struct train_stage *g, const char *train)
+static struct train_stage stage(const char *train)
 {
+    struct train_stage g = {0};
     struct bytes study CLEAN(bytes_clear) = edit("train: {target: y}", train);
     struct bytes rows CLEAN(bytes_clear) = {0};
     struct random r = random_of(4);
-    snprintf(g->folder, sizeof g->folder, "/tmp/test_study_train_XXXXXX");
-    assert_non_null(mkdtemp(g->folder));
-    path_in(g, g->study, "study.yaml");
-    path_in(g, g->rows, "rows.csv");
-    path_in(g, g->out, "out");
-    path_in(g, g->err, "err");
-    path_in(g, g->result, "result");
-    path_in(g, g->predicted, "predicted.csv");
+    snprintf(g.folder, sizeof g.folder, "/tmp/test_study_train_XXXXXX");
+    assert_non_null(mkdtemp(g.folder));
+    path_in(&g, g.study, "study.yaml");
+    path_in(&g, g.rows, "rows.csv");
+    path_in(&g, g.out, "out");
+    path_in(&g, g.err, "err");
+    path_in(&g, g.result, "result");
+    path_in(&g, g.predicted, "predicted.csv");
     bytes_put_text(&rows, "a,b,y\n");
     for (unsigned i = 0; i < 4000; i++) {
         const unsigned a = (unsigned)random_below(&r, 16), b = (unsigned)random_below(&r, 16);
         text_put(&rows, "%u,%u,%s\n", a, b, i % 100 == 7 ? "?" : a + b > 15 ? "yes" : "no");
     }
-    OK(file_write(g->study, 0600, study.data, study.size, NULL));
-    OK(file_write(g->rows, 0600, rows.data, rows.size, NULL));
+    OK(file_write(g.study, 0600, study.data, study.size, NULL));
+    OK(file_write(g.rows, 0600, rows.data, rows.size, NULL));
+    return g;
 }
 
 static void leave(struct train_stage *g)
@@ -325,8 +327,7 @@ static double figure(const struct train_stage *g, const char *word)
 
 TEST(check_and_plan_say_what_a_classifier_takes)
 {
-    struct train_stage g CLEAN(leave);
-    stage(&g, "train: {target: y}");
+    struct train_stage g CLEAN(leave) = stage("train: {target: y}");
     TREFOIL(0, &g, "check", g.study);
     EACH(support_says, g.a.out, "a linear classifier of y, with 2 classes", "A row has 33 features",
          "then it takes 60 steps", "The weights are public", "send records once and may go",
@@ -346,10 +347,9 @@ TEST(plan_says_the_rate_that_a_run_takes)
 {
     static const char *const train[] = {"train: {target: y}", "train: {target: y, rate: 7}"};
     for (unsigned k = 0; k < 2; k++) {
-        struct train_stage g CLEAN(leave);
+        struct train_stage g CLEAN(leave) = stage(train[k]);
         double rho, nu, rate, from, rows;
         char path[256];
-        stage(&g, train[k]);
         TREFOIL(EXIT_OK, &g, "plan", g.study);
         assert_int_equal(sscanf(strstr(g.a.out, "\n        1  "), "%*f %lf %lf %lf %lf", &rho, &nu,
                                 &rate, &from),
@@ -369,11 +369,11 @@ TEST(plan_says_the_rate_that_a_run_takes)
 /* What the words say of a test, and that it says about what predict does of the same rows. */
 TEST(rows_are_kept_back_to_see_how_good_it_is)
 {
-    struct train_stage g CLEAN(leave);
+    struct train_stage g CLEAN(leave) = stage(
+        "train: {target: y, steps: 40, test: {column: b, value: 9}}");
     struct bytes kept CLEAN(bytes_clear) = {0};
     char path[256], text[65536];
     bytes_put_text(&kept, "a,y\n");
-    stage(&g, "train: {target: y, steps: 40, test: {column: b, value: 9}}");
     TREFOIL(EXIT_OK, &g, "check", g.study);
     EACH(support_says, g.a.out, "A row has 17 features", "Rows whose b is 9 teach nothing",
          "what a test says, never a share");
@@ -423,9 +423,8 @@ static void check_report(const struct train_stage *g, unsigned steps)
 
 TEST(rows_of_labels_are_trained_on_and_predicted)
 {
-    struct train_stage g CLEAN(leave);
+    struct train_stage g CLEAN(leave) = stage("train: {target: y, steps: 40}");
     char text[8192];
-    stage(&g, "train: {target: y, steps: 40}");
     TREFOIL(2, &g, "aim", g.study, g.rows, "--out", g.result);
     support_says(g.a.err, "has method: train; use trefoil train");
     TREFOIL(0, &g, "train", g.study, g.rows, "--out", g.result);
@@ -448,9 +447,8 @@ TEST(rows_of_labels_are_trained_on_and_predicted)
 
 TEST(rows_of_numbers_are_shrunk_trained_on_and_distilled)
 {
-    struct train_stage g CLEAN(leave);
+    struct train_stage g CLEAN(leave) = stage(NUMBERS);
     char path[256], text[8192];
-    stage(&g, NUMBERS);
     TREFOIL(0, &g, "train", g.study, g.rows, "--out", g.result);
     support_says(g.a.err, "rows that are longer than norm, and were shrunk: 51");
     TREFOIL(EXIT_OK, &g, "predict", g.result, g.rows, "--check");

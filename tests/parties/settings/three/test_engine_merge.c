@@ -14,22 +14,24 @@
  * Merges this many codes into one: 1 merges nothing. Codes of numbers are neighbours, those of
  * labels as far apart as they can be. Missing values stay alone.
  */
-static void merge_by(struct merges *m, const struct domain *d, uint32_t codes)
+static struct merges merge_by(const struct domain *d, uint32_t codes)
 {
-    OK(merges_none(m, d));
+    struct merges m = {0};
+    OK(merges_none(&m, d));
     for (size_t i = 0; i < d->attributes; i++) {
         const struct domain_attribute *a = &d->attribute[i];
         const uint32_t groups = (a->values + codes - 1) / codes;
         if (groups == a->values)
             continue;
-        OK(memory_new(&m->group[i], a->size));
+        OK(memory_new(&m.group[i], a->size));
         for (uint32_t code = 0; code < a->size; code++)
-            m->group[i][code] = code >= a->values      ? groups
-                                : !domain_has_order(a) ? code % groups
-                                                       : code / codes;
-        m->groups[i] = groups + (a->size - a->values);
-        OK(merges_sort(m, i));
+            m.group[i][code] = code >= a->values      ? groups
+                               : !domain_has_order(a) ? code % groups
+                                                      : code / codes;
+        m.groups[i] = groups + (a->size - a->values);
+        OK(merges_sort(&m, i));
     }
+    return m;
 }
 
 /* --- a run that merges as it likes ------------------------------------------------------------ */
@@ -117,8 +119,7 @@ static enum err play(const struct aim_backend *b, const struct whole *w,
     const struct workload *load = w->s.study->workload;
     TRY(measure_all(b, load->one_ways, NULL, out));
     for (unsigned k = 0; k < sizeof by / sizeof *by; k++) {
-        struct merges m CLEAN(merges_clear);
-        merge_by(&m, w->s.study->domain, by[k]);
+        struct merges m CLEAN(merges_clear) = merge_by(w->s.study->domain, by[k]);
         TRY(select_all(b, w, k, &m, out));
         if (k == 2)
             TRY(measure_all(b, load->queries, &m, out));
@@ -250,10 +251,9 @@ static enum err refuse(struct party *p, void *shared)
     TRY(load_engine(f->w, p, &g));
     g->log = &log;
     for (unsigned k = 0; k < 2; k++) {
-        struct merges m CLEAN(merges_clear);
+        struct merges m CLEAN(merges_clear) = merge_by(f->w->s.study->domain, k == 0 ? 2 : 64);
         struct engine_step step;
         enum err *e = k == 0 ? &f->within[p->index] : &f->beyond[p->index];
-        merge_by(&m, f->w->s.study->domain, k == 0 ? 2 : 64);
         r.merges = &m;
         *e = three_prepare(g, &r, &step);
         if (*e == ERR_OK)
@@ -329,8 +329,7 @@ TEST(merged_cells_have_the_bits_that_owners_can_fill)
         whole_new(w, &o[k]);
         for (uint32_t codes = 1; codes < 20; codes += 3) {
             struct score_bounds merged;
-            struct merges m CLEAN(merges_clear);
-            merge_by(&m, w->s.study->domain, codes);
+            struct merges m CLEAN(merges_clear) = merge_by(w->s.study->domain, codes);
             OK(score_merged(&merged, &w->bounds->counts, w->s.study->workload, &m));
             assert_int_equal(merged.bits, naive_bits(w, &m));
             assert_true(merged.total == w->bounds->counts.total);

@@ -25,12 +25,13 @@ static void open_guard(struct guard_watch *w, unsigned i)
     guard_start(&w->guard[i], w->b.store[i], &quiet);
 }
 
-static void watch_new(struct guard_watch *w)
+static struct guard_watch watch_new(void)
 {
-    memset(w, 0, sizeof *w);
-    w->b = bench_new();
+    struct guard_watch w = {0};
+    w.b = bench_new();
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        open_guard(w, i);
+        open_guard(&w, i);
+    return w;
 }
 
 static void watch_free(struct guard_watch *w)
@@ -80,8 +81,7 @@ TEST(tries_are_counted_on_disk)
 {
     char words[1024] = "";
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
-    struct guard_watch w CLEAN(watch_free);
-    watch_new(&w);
+    struct guard_watch w CLEAN(watch_free) = watch_new();
     struct check_guard g = guard_of(&w.guard[0]);
     OK(g.begin(g.self));
     OK(g.end(g.self));
@@ -107,8 +107,7 @@ TEST(tries_are_counted_on_disk)
 TEST(checks_of_lanes_that_run_together_are_one_try)
 {
     struct check_guard g;
-    struct guard_watch w CLEAN(watch_free);
-    watch_new(&w);
+    struct guard_watch w CLEAN(watch_free) = watch_new();
     for (unsigned session = 0; session < 3; session++) {
         g = guard_of(&w.guard[2]);
         for (unsigned lane = 0; lane < 4; lane++) {
@@ -144,8 +143,7 @@ static void *begin_elsewhere(void *self)
 /* For a lane that may compute what only this server was asked: no try, and no failure. */
 TEST(no_check_of_another_lane_begins_before_all_agree)
 {
-    struct guard_watch w CLEAN(watch_free);
-    watch_new(&w);
+    struct guard_watch w CLEAN(watch_free) = watch_new();
     for (unsigned k = 0; k < 3; k++) {
         struct waiting lane = {.guard = guard_of(&w.guard[k])};
         atomic_bool ended = false;
@@ -177,9 +175,8 @@ TEST(no_check_of_another_lane_begins_before_all_agree)
 /* What a server stated; but not what follows from something that was no failure. */
 TEST(what_ends_a_session_with_a_catch_is_remembered)
 {
-    struct guard_watch w CLEAN(watch_free);
+    struct guard_watch w CLEAN(watch_free) = watch_new();
     atomic_bool ended = false;
-    watch_new(&w);
     struct check_guard g = guard_of(&w.guard[0]);
     guard_expects(&w.guard[0], &ended);
     g.failed(g.self);
@@ -198,8 +195,7 @@ TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
     char words[1024] = "";
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
     struct store_guard before;
-    struct guard_watch w CLEAN(watch_free);
-    watch_new(&w);
+    struct guard_watch w CLEAN(watch_free) = watch_new();
     struct check_guard g = guard_of(&w.guard[1]);
     OK(g.begin(g.self));
     g.failed(g.self);
@@ -230,8 +226,7 @@ TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
  */
 TEST(what_the_disk_does_not_take_is_known_to_the_process)
 {
-    struct guard_watch w CLEAN(watch_free);
-    watch_new(&w);
+    struct guard_watch w CLEAN(watch_free) = watch_new();
     struct check_guard g = guard_of(&w.guard[2]);
     support_alter(&w.b.s, 2,
                   "CREATE TRIGGER full BEFORE UPDATE ON guard BEGIN SELECT RAISE(ABORT, 'full'); "
@@ -288,9 +283,8 @@ static void play_as(struct guard_watch *w, struct check_play *play, unsigned che
 /* However often it asks again: the two others stop, and nothing is opened before that. */
 TEST(who_hangs_up_after_a_coin_has_a_number_of_tries)
 {
-    struct guard_watch w CLEAN(watch_free);
+    struct guard_watch w CLEAN(watch_free) = watch_new();
     unsigned plays = 0;
-    watch_new(&w);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         support_alter(&w.b.s, i, "UPDATE guard SET tries = 253");
     for (;;) {
@@ -324,8 +318,7 @@ TEST(one_wrong_word_stops_both)
         const unsigned cheat = k;
         struct check_play wrong CLEAN(play_free) = {.alter = alter, .self = &round},
                                 again CLEAN(play_free) = {0};
-        struct guard_watch w CLEAN(watch_free);
-        watch_new(&w);
+        struct guard_watch w CLEAN(watch_free) = watch_new();
         play_as(&w, &wrong, cheat);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             if (i != cheat && wrong.result[i] == ERR_CHEAT)
@@ -361,9 +354,8 @@ TEST(a_resumption_that_is_killed_is_told_or_not_made)
     int code = -1;
     unsigned k;
     for (k = 0; code != 0; k++) {
-        struct guard_watch w CLEAN(watch_free);
+        struct guard_watch w CLEAN(watch_free) = watch_new();
         char fault[32];
-        watch_new(&w);
         support_alter(&w.b.s, 0, "UPDATE guard SET begun = 3, failed = 1");
         audit_close(&w.audit[0]);
         store_close(&w.b.store[0]);
