@@ -148,11 +148,10 @@ int support_on_terminal(const char *const *arguments, char *out, size_t size)
 
 void expect_code(int code, int expected, const char *output)
 {
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     if (code != expected && file_read(output, 1 << 20, &b, NULL) == ERR_OK)
         fprintf(stderr, "exit code %d instead of %d; %s:\n%.*s\n", code, expected, output,
                 (int)b.size, (const char *)b.data); /* cmocka's own output would cut it off */
-    bytes_clear(&b);
     assert_int_equal(code, expected);
 }
 

@@ -18,11 +18,10 @@ static void as_file(const uint8_t *data, size_t size)
 {
     char sink[1024] = "", path[64];
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
-    struct identity *id;
+    struct identity *id CLEAN(identity_free) = NULL;
     int fd = fuzz_file(data, size, path);
     enum err e = identity_load(&id, path, &log);
     never(e != ERR_OK && e != ERR_NOMEM && strncmp(sink, "error: /proc/self/fd/", 21) != 0);
-    identity_free(&id);
     close(fd);
 }
 

@@ -83,8 +83,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct bytes head; /* made once: a run takes a long time */
     const struct aim_backend refuses = {.ask = refuse};
-    struct bytes text = {0};
-    struct fuzz_loop_stage s;
+    struct bytes text CLEAN(bytes_clear) = {0};
+    struct fuzz_loop_stage s CLEAN(stage_free);
     struct aim_result *result;
     char path[64];
     if (head.size == 0) {
@@ -98,8 +98,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     stage_new(&s, path);
     if (aim_run(&result, &s.options, &refuses, NULL) == ERR_OK)
         aim_result_free(&result);
-    stage_free(&s);
-    bytes_clear(&text);
     close(fd);
     return 0;
 }

@@ -27,9 +27,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char sink[4096] = "", path[64];
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
-    struct bytes text = {0};
-    struct model *m;
-    struct domain *d;
+    struct bytes text CLEAN(bytes_clear) = {0};
+    struct model *m CLEAN(model_free) = NULL;
+    struct domain *d CLEAN(domain_free) = NULL;
     bytes_put(&text, data, size);
     digest_append(&text);
     int fd = fuzz_file(text.data, text.size, path);
@@ -38,9 +38,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check(m, &text);
     else if (e != ERR_OK && strstr(sink, "error: ") == NULL && e != ERR_NOMEM)
         abort();
-    model_free(&m);
-    domain_free(&d);
-    bytes_clear(&text);
     close(fd);
     return 0;
 }

@@ -104,7 +104,7 @@ static enum err open_with(struct wire *w, unsigned index)
 {
     struct transport t = {&ops, w};
     struct session *s = NULL;
-    struct bytes propose = {0};
+    struct bytes propose CLEAN(bytes_clear) = {0};
     struct session_offer offer = {.lanes = 2};
     struct reader r = w->left;
     size_t n = 0;
@@ -119,7 +119,6 @@ static enum err open_with(struct wire *w, unsigned index)
                               NULL);
     never((e == ERR_OK) != (s != NULL));
     session_free(&s);
-    bytes_clear(&propose);
     for (unsigned k = 0; k < 2; k++)
         bytes_clear(&w->next[k]);
     return e;

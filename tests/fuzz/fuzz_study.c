@@ -58,7 +58,7 @@ static void draw(const struct domain_attribute *a)
 
 static void use(const struct study *s, const struct bytes *text)
 {
-    struct study *again;
+    struct study *again CLEAN(study_free) = NULL;
     char *words = NULL;
     size_t n;
     FILE *out = open_memstream(&words, &n);
@@ -71,7 +71,6 @@ static void use(const struct study *s, const struct bytes *text)
     never(fclose(out) != 0 || study_parse(&again, "fuzz", text->data, text->size, NULL) != ERR_OK ||
           memcmp(again->terms.digest, s->terms.digest, 32) != 0 ||
           memcmp(again->roster, s->roster, 32) != 0 || s->count_bits > STUDY_COUNT_BITS_MAX);
-    study_free(&again);
     free(words);
 }
 

@@ -277,7 +277,7 @@ TEST(rows_meet_a_condition_and_have_what_was_given)
 TEST(rows_and_answers_are_given_as_arrow)
 {
     struct trefoil *model CLEAN(trefoil_close) = opened("tree");
-    struct trefoil_rows *rows = NULL;
+    struct trefoil_rows *rows CLEAN(trefoil_rows_free) = NULL;
     struct trefoil_answers *answers CLEAN(trefoil_answers_free) = NULL;
     struct trefoil_error error;
     struct ArrowSchema schema;
@@ -313,7 +313,6 @@ TEST(rows_and_answers_are_given_as_arrow)
                                     (size_t)(end[v + 1] - end[v]));
         }
     }
-    trefoil_rows_free(&rows);
     column = *array.children[0];
     array.children[0]->release = NULL;
     array.release(&array);

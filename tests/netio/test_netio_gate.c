@@ -400,7 +400,7 @@ struct gate_worker {
 static void *work(void *argument)
 {
     struct gate_worker *w = argument;
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     bool stop = false;
     while (w->e == ERR_OK && !stop) {
         struct gate_client from;
@@ -414,7 +414,6 @@ static void *work(void *argument)
         w->e = gate_port_reply(w->port, &from, text, (size_t)n);
         w->seen++;
     }
-    bytes_clear(&b);
     gate_port_free(&w->port);
     atomic_store(&w->ended, true);
     return NULL;

@@ -682,12 +682,11 @@ TEST(a_wrong_key_is_not_admitted)
 static void *leave_or_run(void *argument)
 {
     struct session_server *s = argument;
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     if (s->index != 2)
         return run_server(s);
     for (unsigned p = 0; p < 2; p++)
         s->e = transport_receive_by(s->transport, (enum net_peer)p, &b, support_end_ms(5));
-    bytes_clear(&b);
     transport_free(&s->transport);
     return NULL;
 }

@@ -155,7 +155,7 @@ TEST(a_study_goes_on_whatever_the_clocks_do)
  */
 TEST(a_key_expires_by_the_servers_clock)
 {
-    struct identity *old = NULL, *renewed = NULL;
+    struct identity *old CLEAN(identity_free) = NULL, *renewed CLEAN(identity_free) = NULL;
     char was[IDENTITY_TEXT_SIZE], is[IDENTITY_TEXT_SIZE];
     struct clock_scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS));
     OK(identity_load(&old, file(&c, "o0.key"), &quiet));
@@ -163,8 +163,6 @@ TEST(a_key_expires_by_the_servers_clock)
     OK(identity_save(renewed, file(&c, "o0.key"), true, &quiet));
     public_identity_text(&old->public, was);
     public_identity_text(&renewed->public, is);
-    identity_free(&old);
-    identity_free(&renewed);
     assert_true(support_edit(c.s.path, file(&c, "new.yaml"), (const char *const[]){was, is, NULL}));
     assert_int_equal(rename(file(&c, "new.yaml"), c.s.path), 0);
     start_all(&c);

@@ -39,11 +39,10 @@ TEST(a_roster_is_signed_or_as_it_was)
     const char *amended = file(c, "amended.yaml"), *signs = file(c, "work/amended.yaml");
     const char *const sign[] = {"roster", "sign", signs, "--key", file(c, "s1.key"), NULL};
     char amendment[256], key[IDENTITY_TEXT_SIZE];
-    struct identity *revoked = NULL;
+    struct identity *revoked CLEAN(identity_free) = NULL;
     const char *const show[] = {"roster", "show", amended, "--since", c->s.path, NULL};
     OK(identity_new(&revoked, NULL));
     public_identity_text(&revoked->public, key);
-    identity_free(&revoked);
     snprintf(amendment, sizeof amendment, "roster: 2\nrevoked: [%s]\nstudy:", key);
     assert_true(support_edit(c->s.path, amended, (const char *const[]){"study:", amendment, NULL}));
     faults_command(c, &(struct faults_command){sign, 1, 13, amended});
@@ -58,7 +57,7 @@ TEST(tokens_are_made_or_not)
         "admit", opened, keys, "--key", file(c, "issuer.key"), "--tokens", file(c, "work/tokens"),
         NULL};
     char open[256], key[IDENTITY_TEXT_SIZE];
-    struct identity *issuer = NULL, *asks = NULL;
+    struct identity *issuer CLEAN(identity_free) = NULL, *asks CLEAN(identity_free) = NULL;
     OK(identity_new(&issuer, NULL));
     OK(identity_new(&asks, NULL));
     public_identity_text(&issuer->public, key);
@@ -67,8 +66,6 @@ TEST(tokens_are_made_or_not)
     public_identity_text(&asks->public, key);
     OK(file_write(keys, 0600, key, strlen(key), NULL));
     OK(identity_save(issuer, file(c, "issuer.key"), false, NULL));
-    identity_free(&issuer);
-    identity_free(&asks);
     faults_command(c, &(struct faults_command){a, 2, 13, NULL}); /* with the lock */
 }
 

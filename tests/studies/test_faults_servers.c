@@ -578,15 +578,13 @@ TEST(withdrawals_survive_faults)
 /* The owner's key is good for a month; other.yaml has another budget. */
 static void amend_study(struct faults_scene *c)
 {
-    struct identity *old = NULL, *renewed = NULL;
+    struct identity *old CLEAN(identity_free) = NULL, *renewed CLEAN(identity_free) = NULL;
     char was[IDENTITY_TEXT_SIZE], is[IDENTITY_TEXT_SIZE];
     OK(identity_load(&old, file(c, "o0.key"), NULL));
     OK(identity_renew(&renewed, old, date_today() + 30, NULL));
     OK(identity_save(renewed, file(c, "o0.key"), true, NULL));
     public_identity_text(&old->public, was);
     public_identity_text(&renewed->public, is);
-    identity_free(&old);
-    identity_free(&renewed);
     assert_true(support_edit(c->s.path, file(c, "new.yaml"), (const char *const[]){was, is, NULL}));
     assert_int_equal(rename(file(c, "new.yaml"), c->s.path), 0);
     assert_true(support_edit(c->s.path, file(c, "other.yaml"),

@@ -368,7 +368,7 @@ static void mislead(struct scene *c, unsigned i)
 {
     const struct store_round round = {.run = {(uint8_t)(9 + i)}, .stake.of = {7}};
     const struct vouchers none = {{{0}}};
-    struct identity *me = NULL;
+    struct identity *me CLEAN(identity_free) = NULL;
     struct store *store = NULL;
     struct ledger_limits limits;
     struct ledger *ledger CLEAN(ledger_free) = NULL;
@@ -388,7 +388,6 @@ static void mislead(struct scene *c, unsigned i)
     OK(store_stage(store, &round, ledger, &ids, &noise, next));
     OK(store_bind(store, &round, &none, &head));
     store_close(&store);
-    identity_free(&me);
     mpq_clear(cost);
 }
 

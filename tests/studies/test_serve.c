@@ -714,7 +714,7 @@ TEST(nothing_is_purged_before_its_time)
 {
     struct serve_house h CLEAN(house_free) = house_new(
         OPTIONS(.owners = 1, .more = "retain_days: 30\n"));
-    struct bytes page = {0};
+    struct bytes page CLEAN(bytes_clear) = {0};
     const int64_t before = date_now();
     start_all(&h);
     assert_true(metric(&h, 0, "trefoil_purge_due_timestamp_seconds") == 0);
@@ -722,7 +722,6 @@ TEST(nothing_is_purged_before_its_time)
     double due = metric(&h, 0, "trefoil_purge_due_timestamp_seconds") - 30.0 * 86400;
     assert_true(due >= (double)before && due <= (double)date_now());
     expect(ask(&h, 0, "GET /", &page), "due to be purged on 20");
-    bytes_clear(&page);
     assert_int_equal(support_stop(&h.server[0]), 0);
     assert_int_equal(serve_purge(&h, 0), 5);
     file_says(file(&h, "purge.log"), "cannot be purged yet");

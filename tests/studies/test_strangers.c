@@ -196,7 +196,7 @@ TEST(who_is_settled_stays)
     char endpoint[1][ENDPOINT_SIZE];
     struct porter *porter;
     struct netio *netio CLEAN(netio_free) = NULL;
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     void *in, *out;
     int fd[CROWD];
     OK(netio_new(&netio, &quiet));
@@ -226,7 +226,6 @@ TEST(who_is_settled_stays)
         OK(socket_receive(in, &b, "link", &quiet));
     }
     assert_memory_equal(b.data, "second", 6);
-    bytes_clear(&b);
     porter_free(&porter);
     zmq_close(in);
     zmq_close(out);

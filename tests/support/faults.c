@@ -29,14 +29,13 @@ static int faults_new(void **state)
         .round_s = 5, /* what a fault takes away is waited for so long */
         .more = "impossible: [{age: 8, ward: d}]\n"};
     const struct study_options *o = *state != NULL ? *state : &small;
-    struct table *t;
+    struct table *t CLEAN(table_free) = NULL;
     memset(&c, 0, sizeof c);
     *state = &c;
     if (support_study_new(&c.s, o, &quiet) != ERR_OK ||
         support_table(&t, c.s.study->domain, 200, 1) != ERR_OK ||
         table_write_csv(file(&c, "o0.csv"), t, NULL, 1, &quiet) != ERR_OK)
         return -1;
-    table_free(&t);
     support_study_file(&c.s, "work", c.folder);
     support_study_file(&c.s, "done", c.done);
     return 0;

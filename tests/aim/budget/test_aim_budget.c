@@ -170,8 +170,10 @@ TEST(a_ledger_survives_as_text)
                                       "1 1/1 0/1 0/1 0/1 0/1",
                                       " 1 1/1 0/1 0/1 0/1 0/1 0/1",
                                       "1 1/1  0/1 0/1 0/1 0/1 0/1"};
-    struct ledger *l = ledger_of(0.1, 3), *back, *copy;
-    char *text, *again;
+    struct ledger *l CLEAN(ledger_free) = ledger_of(0.1, 3), *back CLEAN(ledger_free) = NULL;
+    struct ledger *copy CLEAN(ledger_free) = NULL;
+    char *again;
+    char *text CLEAN(memory_release) = NULL;
     mpq_t cost;
     mpq_init(cost);
     OK(ledger_select_cost(cost, ACCOUNTING_ZCDP, 0.01, 1e-7, 1));
@@ -192,10 +194,7 @@ TEST(a_ledger_survives_as_text)
         assert_int_equal(ledger_parse(&none, bad[i], NULL), ERR_FORMAT);
         assert_null(none);
     }
-    memory_free_all(&text, &again);
-    ledger_free(&l);
-    ledger_free(&back);
-    ledger_free(&copy);
+    memory_free(&again);
     mpq_clear(cost);
 }
 

@@ -455,7 +455,7 @@ TEST(files_keep_models_to_the_last_bit)
     struct workload_zeros zeros = {.clique = {1, {2}}, .cells = 1, .cell = cell};
     char folder[] = "/tmp/trefoil-test-XXXXXX", path[64];
     struct random r = random_of(8);
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/model", folder);
     for (int run = 0; run < 10; run++) {
@@ -497,7 +497,6 @@ TEST(files_keep_models_to_the_last_bit)
         assert_int_equal(model_load(&m, &d, path, 1 << 20, NULL), ERR_FORMAT);
         text.data[i] ^= 1;
     }
-    bytes_clear(&text);
     unlink(path);
     rmdir(folder);
 }

@@ -277,7 +277,7 @@ TEST(servers_would_accept_every_request)
         struct strict strict = {.stage = &s, .options = &o, .last_round = UINT32_MAX};
         struct plaintext_noise noise = {&strict, strict_gauss, strict_gumbel};
         struct aim_backend backend = {.self = &strict, .ask = strict_ask};
-        struct aim_result *result;
+        struct aim_result *result CLEAN(aim_result_free) = NULL;
         o.limits.rows_per_person = k;
         o.accounting = k == 2 ? ACCOUNTING_ZCDP : ACCOUNTING_GAUSSIAN;
         o.bounds.bits = k == 1 ? 12 : 13; /* 12: the sum of estimates is just below its bound */
@@ -289,7 +289,6 @@ TEST(servers_would_accept_every_request)
         assert_true(ledger_remaining(strict.ledger) < 0.01 * o.limits.rho);
         assert_int_equal(strlen(strict.order), 5 + 2 * o.rounds);
         assert_memory_equal(strict.order, "gggggugug", 9);
-        aim_result_free(&result);
         plaintext_free(&strict.inner);
         ledger_free(&strict.ledger);
     }
@@ -346,7 +345,7 @@ TEST(what_is_lost_is_spent)
                                 .lost_round = k % 2 == 0 ? 0 : 3};
         struct plaintext_noise noise = {&strict, strict_gauss, strict_gumbel};
         struct aim_backend backend = {.self = &strict, .ask = strict_ask};
-        struct aim_result *result;
+        struct aim_result *result CLEAN(aim_result_free) = NULL;
         bool stops = (k & 2) != 0, annealed = (k & 4) != 0, sweeps = k >= 8;
         enum err expected = stops || annealed || sweeps ? ERR_OK : ERR_BUDGET;
         o.annealed = annealed;
@@ -363,7 +362,6 @@ TEST(what_is_lost_is_spent)
             assert_true(last->last);
             assert_true(annealed || sweeps || result->rounds < o.rounds + 1);
         }
-        aim_result_free(&result);
         plaintext_free(&strict.inner);
         ledger_free(&strict.ledger);
     }
@@ -533,7 +531,8 @@ TEST(samples_follow_the_model)
     struct loop_stage s CLEAN(stage_free) = stage_new(ROWS);
     struct aim_options o = options_of(&s, 5, 8);
     struct aim_result *a CLEAN(aim_result_free) = run_seeded(&s, &o, 1);
-    struct table *rows, *again, *other;
+    struct table *rows;
+    struct table *again CLEAN(table_free) = NULL, *other CLEAN(table_free) = NULL;
     double error, small;
     OK(sample_rows(&rows, a->model, 20000, 1, NULL));
     assert_int_equal(rows->rows, 20000);
@@ -545,8 +544,6 @@ TEST(samples_follow_the_model)
     assert_true(error <= 0);
     OK(evaluate_tables(s.workload, rows, other, NULL, &small));
     assert_true(small > 0 && small < 0.05);
-    table_free(&again);
-    table_free(&other);
     table_free(&rows);
     OK(sample_rows(&rows, a->model, 0, 1, NULL));
     assert_int_equal(rows->rows, 0);

@@ -88,7 +88,7 @@ static void draw_sums(struct train_scene *s, size_t rows)
 static void check_ledger(const struct train_scene *s, const struct train_result *r,
                          const struct ledger_limits *limits)
 {
-    struct ledger *l;
+    struct ledger *l CLEAN(ledger_free) = NULL;
     mpq_t cost, all;
     mpz_t moves;
     mpq_inits(cost, all, (mpq_ptr)NULL);
@@ -108,7 +108,6 @@ static void check_ledger(const struct train_scene *s, const struct train_result 
     }
     assert_int_equal(ledger_debit(l, cost, NULL), ERR_BUDGET);
     assert_true(ledger_remaining(l) < 1e-3 * limits->rho);
-    ledger_free(&l);
     mpz_clear(moves);
     mpq_clears(cost, all, (mpq_ptr)NULL);
 }
@@ -384,7 +383,7 @@ TEST(rows_are_distilled_from_a_trajectory)
     struct distill_rows d;
     close(mkstemp(path));
     draw_sums(&s, 3000);
-    struct train_result *r = run(&s, &o, 7);
+    struct train_result *r CLEAN(train_result_free) = run(&s, &o, 7);
     OK(trajectory_save(path, r, s.f, NULL));
     OK(trajectory_load(&t, path, s.f, NULL));
     assert_int_equal(t.steps, 11); /* one was lost */
@@ -407,7 +406,6 @@ TEST(rows_are_distilled_from_a_trajectory)
     OK(file_write(path, 0600, "{\"format\":\"x\"}", 14, NULL));
     assert_int_equal(trajectory_load(&t, path, s.f, &log), ERR_FORMAT);
     support_says(said, "format must be");
-    train_result_free(&r);
     train_end(&s);
     remove(path);
 }
@@ -439,7 +437,7 @@ TEST(a_classifier_that_was_tested_is_one_without_the_column)
     char path[] = "/tmp/test_train_XXXXXX";
     int64_t value[FEATURES_CELLS] = {[0] = 30 << 10, [5] = -(9 << 10), [15] = 50 << 10};
     struct train_scene s = train_start(2, 0, 16);
-    struct classifier *c, *back;
+    struct classifier *c CLEAN(classifier_free) = NULL, *back CLEAN(classifier_free) = NULL;
     json_t *root, *test;
     double w[18] = {0};
     close(mkstemp(path));
@@ -461,8 +459,6 @@ TEST(a_classifier_that_was_tested_is_one_without_the_column)
     assert_true(json_number_value(
                     json_array_get(json_array_get(json_object_get(test, "counts"), 0), 5)) == -9);
     json_decref(root);
-    classifier_free(&back);
-    classifier_free(&c);
     train_end(&s);
     remove(path);
 }
@@ -472,8 +468,8 @@ TEST(a_classifier_is_read_back_and_a_damaged_one_is_refused)
     char path[] = "/tmp/test_train_XXXXXX";
     struct random r = random_of(9);
     struct train_scene s = train_start(3, 0, 4);
-    struct classifier *c, *back;
-    double *w;
+    struct classifier *c CLEAN(classifier_free) = NULL, *back CLEAN(classifier_free) = NULL;
+    double *w CLEAN(memory_release) = NULL;
     close(mkstemp(path));
     OK(memory_new(&w, features_weights(s.f)));
     for (uint32_t i = 0; i < features_weights(s.f); i++)
@@ -495,9 +491,6 @@ TEST(a_classifier_is_read_back_and_a_damaged_one_is_refused)
     damaged(path, "\"intercept\":[", "\"intercept\":[\"x\",", "intercept has another length");
     damaged(path, "\"domain\":\"", "\"domain\":\"0", "domain must be");
     damaged(path, "\"domain\":\"", "\"domain\":\"00", "domain is cut");
-    memory_free(&w);
-    classifier_free(&back);
-    classifier_free(&c);
     train_end(&s);
     remove(path);
 }

@@ -417,7 +417,7 @@ static enum err use_both(struct party *p, void *shared)
     struct check_lanes_held *h = shared;
     struct held_seat s = {.who = {{h, p->index, 0}, {h, p->index, 1}}};
     const struct check_limits limits = {.guard = {.failed = on_failed, .self = &s.who[0]}};
-    struct planes x = {0};
+    struct planes x CLEAN(planes_free) = {0};
     enum err e = check_new(p, &limits);
     for (unsigned lane = 0; lane < 2; lane++)
         s.tamper[lane] = (struct hooks_tamper){.alter = hold, .self = &s.who[lane]};
@@ -435,7 +435,6 @@ static enum err use_both(struct party *p, void *shared)
         e = h->matrices ? prove_matrices(p) : ring64_multiply(p, s.out, s.out, s.out);
     if (e == ERR_OK && !h->matrices)
         e = open_ring64(p, OPEN_MASKED, s.out, h->opened[p->index]);
-    planes_free(&x);
     share64_free(&s.out);
     if (e != ERR_OK && e != ERR_CHEAT && p->index != h->cheat)
         tell(h, false);

@@ -138,9 +138,9 @@ TEST(slicing_is_undone_by_unslicing)
     for (size_t l = 0; l < LENGTHS; l++)
         for (unsigned width = 1; width <= 128; width += width < 8 ? 1 : 7) {
             struct call *c = fresh(lengths[l], l);
-            uint64_t *planes = memory_words(bits_words(c->n) * width, 8);
-            uint64_t *back = memory_words(c->n, 8);
-            word128 *wide = memory_words(c->n, 16);
+            uint64_t *planes CLEAN(memory_release) = memory_words(bits_words(c->n) * width, 8);
+            uint64_t *back CLEAN(memory_release) = memory_words(c->n, 8);
+            word128 *wide CLEAN(memory_release) = memory_words(c->n, 16);
             if (width <= 64) {
                 kernel_slice64(&kernel_portable, c->x, c->n, width, planes, bits_words(c->n));
                 for (size_t i = 0; i < c->n; i++)
@@ -156,7 +156,6 @@ TEST(slicing_is_undone_by_unslicing)
             for (size_t i = 0; i < c->n; i++)
                 assert_true(wide[i] == (width == 128 ? c->wide[i]
                                                      : (c->wide[i] & (((word128)1 << width) - 1))));
-            memory_free_all(&planes, &back, &wide);
             finish(c);
         }
 }

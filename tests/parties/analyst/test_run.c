@@ -178,7 +178,7 @@ TEST(a_folder_has_one_run_of_one_study)
     static const uint8_t other_run[REQUEST_RUN_SIZE] = {7};
     struct run_scene c CLEAN(scene_free);
     struct run_state *second = NULL;
-    struct study *other = NULL;
+    struct study *other CLEAN(study_free) = NULL;
     scene_new(&c);
     OK(open_state(&c, NULL));
     assert_int_equal(run_state_open(&second, file(&c, "out"), c.s.study, NULL, &c.log),
@@ -214,7 +214,6 @@ TEST(a_folder_has_one_run_of_one_study)
     OK(study_load(&other, file(&c, "other.yaml"), &c.log));
     assert_int_equal(run_state_open(&second, file(&c, "out"), other, NULL, &c.log), ERR_MISMATCH);
     support_says(c.words, "belongs to a run of another study; use another --out");
-    study_free(&other);
 
     /* a lock that is not one */
     assert_int_equal(unlink(file(&c, "out/run.lock")), 0);

@@ -129,7 +129,7 @@ static enum err compare(struct audit_log_bench *b, unsigned count, char *words, 
 TEST(logs_hold_alone_and_together)
 {
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
-    struct audit_file *f = NULL;
+    struct audit_file *f CLEAN(audit_file_free) = NULL;
     char words[4096] = "", path[SUPPORT_PATH];
     fill(&b);
     OK(compare(&b, 1, words, sizeof words));
@@ -140,7 +140,6 @@ TEST(logs_hold_alone_and_together)
     assert_int_equal(f->entries, 1 + 3 * 4 + 3);
     assert_int_equal(f->server, 1);
     assert_string_equal(f->entry[5].opening.what, "sex*age,ward");
-    audit_file_free(&f);
     /* and goes on after a restart */
     audit_close(&b.audit[1]);
     OK(open_log(&b, 1));

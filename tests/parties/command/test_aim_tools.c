@@ -74,13 +74,12 @@ TEST(rows_are_made_from_a_file)
 {
     struct command_outcome a;
     struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2));
-    struct table *t;
+    struct table *t CLEAN(table_free) = NULL;
     struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
     TREFOIL(EXIT_OK, &a, &g, "synth", g.model, "--out", g.rows);
     support_says(a.out, "wrote 321 rows");
     OK(table_read_csv(&t, g.s.study->domain, g.rows, NULL, NULL));
     assert_int_equal(t->rows, 321);
-    table_free(&t);
     TREFOIL(EXIT_OK, &a, &g, "synth", g.model, "--out", g.rows, "--rows", "50", "--seed", "7",
             "--sampling", "independent");
     OK(file_read(g.rows, 1 << 20, &first, NULL));
@@ -225,9 +224,8 @@ TEST(evaluation_warns_and_compares)
     save_model(&g, g.s.study->domain, -2000);
     TREFOIL(EXIT_OK, &a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model);
     support_says(a.out, "rows are impossible under the model");
-    struct domain *other = support_domain(&nine, 1);
+    struct domain *other CLEAN(domain_free) = support_domain(&nine, 1);
     save_model(&g, other, 0);
-    domain_free(&other);
     TREFOIL(EXIT_CONFIG, &a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model);
     support_says(a.err, "is a model whose domain is not the study's");
     TREFOIL(EXIT_USAGE, &a, &g, "eval", g.s.path, g.real);

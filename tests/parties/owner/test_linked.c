@@ -100,10 +100,9 @@ TEST(what_cannot_be_linked_is_refused)
         char words[1000] = "";
         struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
         struct study_options o = cases[i].o;
-        struct support_study s;
+        struct support_study s CLEAN(support_study_free);
         o.domain = SUPPORT_LINKED_DOMAIN;
         assert_int_equal(support_study_new(&s, &o, &log), ERR_STUDY);
-        support_study_free(&s);
         if (strstr(words, cases[i].said) == NULL)
             fail_msg("case %zu does not say \"%s\": %s", i, cases[i].said, words);
     }
@@ -267,7 +266,7 @@ TEST(a_join_is_that_of_a_search)
         for (size_t keep = 0; keep <= PARTS; keep++) {
             struct linked_owned o = {.all = support_domain((const uint32_t[]){4, 4, 4, 4}, 4)};
             struct join_part part[PARTS];
-            struct table *t;
+            struct table *t CLEAN(table_free) = NULL;
             size_t linked, found, surplus;
             for (size_t p = 0; p < PARTS; p++) {
                 fill(&o, p, cases[c].rows[p], cases[c].keys, &seed);
@@ -287,7 +286,6 @@ TEST(a_join_is_that_of_a_search)
                 domain_free(&o.columns[p]);
             }
             assert_int_equal(surplus, cases[c].rows[0] + cases[c].rows[1] + cases[c].rows[2]);
-            table_free(&t);
             domain_free(&o.all);
         }
 }

@@ -202,7 +202,7 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
 
 static void scene_new(struct owner_scene *c)
 {
-    struct bytes packed = {0};
+    struct bytes packed CLEAN(bytes_clear) = {0};
     uint8_t *p = bytes_extend(&packed, VECTOR);
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_WARN};
@@ -215,7 +215,6 @@ static void scene_new(struct owner_scene *c)
     OK(upload_make(c->parts, &three_split, c->me, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
                    c->s.study, UPLOAD_RECORDS, &packed));
     upload_digest(&c->parts[0], c->s.study->terms.digest, c->digest);
-    bytes_clear(&packed);
     gates_new(&c->gates, &c->s, &c->me->public, answer, c);
     c->witness = (struct witness){.study = c->s.study, .log = &c->log};
     OK(witness_add(&c->witness, file(c, "heads")));
@@ -768,8 +767,9 @@ TEST(a_secret_is_made_once_and_only_a_whole_one_is_taken)
     struct support_study s CLEAN(support_study_free);
     char said[4096] = "";
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
-    uint8_t *first = NULL, *again = NULL;
-    struct bytes text = {0};
+    uint8_t *again = NULL;
+    uint8_t *first CLEAN(secret_free) = NULL;
+    struct bytes text CLEAN(bytes_clear) = {0};
     NEW_STUDY(&s, &log, .owners = 1);
     const char *path = support_path(&s, "secret");
     OK(owner_secret_load(&first, path, s.study, &log));
@@ -784,7 +784,6 @@ TEST(a_secret_is_made_once_and_only_a_whole_one_is_taken)
     OK(owner_secret_take(&again, support_path(&s, "other"), s.study, &log));
     assert_memory_not_equal(first, again, UPLOAD_SECRET_SIZE);
     secret_free(&again);
-    secret_free(&first);
     assert_string_equal(said, "");
 
     assert_int_equal(load_edited(&s, "study test\n", "study toast\n", &log), ERR_STUDY);
@@ -801,7 +800,6 @@ TEST(a_secret_is_made_once_and_only_a_whole_one_is_taken)
     text.data[text.size - 5] = '+'; /* not in base64url */
     OK(file_write(path, 0600, text.data, text.size, &log));
     assert_int_equal(owner_secret_take(&again, path, s.study, &log), ERR_STUDY);
-    bytes_clear(&text);
     assert_int_equal(owner_secret_take(&again, support_path(&s, "no/secret"), s.study, &log),
                      ERR_SYSTEM);
 }

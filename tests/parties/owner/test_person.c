@@ -319,9 +319,8 @@ TEST(a_study_says_what_goes_with_keys)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char words[1000] = "";
         struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
-        struct support_study s;
+        struct support_study s CLEAN(support_study_free);
         assert_int_equal(support_study_new(&s, &cases[i].o, &log), ERR_STUDY);
-        support_study_free(&s);
         if (strstr(words, cases[i].said) == NULL)
             fail_msg("does not say \"%s\": %s", cases[i].said, words);
     }

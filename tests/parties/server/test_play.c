@@ -578,11 +578,10 @@ static uint64_t rounds_of(struct play_stage *c, unsigned openings)
  */
 TEST(statements_cost_a_new_selection_no_round)
 {
-    struct bytes first = {0};
+    struct bytes first CLEAN(bytes_clear) = {0};
     struct play_stage c CLEAN(stage_free);
     uint64_t rounds;
     play_and_keep(&c, &first);
-    bytes_clear(&first);
     rounds = c.rounds[0];
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         put_back(&c, i, "bound");
@@ -846,10 +845,9 @@ static const struct play_ruin {
 /* A store in which a bound round has changed: nobody opens anything, and each says why. */
 TEST(a_round_that_cannot_go_on_is_told_why)
 {
-    struct bytes first = {0};
+    struct bytes first CLEAN(bytes_clear) = {0};
     struct play_stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
-    bytes_clear(&first);
     for (size_t k = 0; k < sizeof ruins / sizeof *ruins; k++) {
         const struct play_ruin *r = &ruins[k];
         unsigned who = (unsigned)k % STUDY_SERVERS_MOST;
@@ -901,10 +899,9 @@ void __wrap_round_agree(struct round_talk *talk, const struct round_statement *o
 /* A server without an index takes the one that two others state, but only a candidate's. */
 TEST(an_index_that_is_taken_over_is_a_candidate_s)
 {
-    struct bytes first = {0};
+    struct bytes first CLEAN(bytes_clear) = {0};
     struct play_stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
-    bytes_clear(&first);
     for (unsigned past = 0; past < 2; past++)
         for (told.who = 0; told.who < STUDY_SERVERS_MOST; told.who++) {
             for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)

@@ -65,7 +65,7 @@ struct recover_scene {
 static void bind_small(struct recover_scene *c, unsigned server, const struct store_round *r)
 {
     struct store *store = c->b.store[server];
-    struct ledger *ledger = NULL;
+    struct ledger *ledger CLEAN(ledger_free) = NULL;
     struct store_head head;
     mpq_t cost;
     mpq_init(cost);
@@ -74,7 +74,6 @@ static void bind_small(struct recover_scene *c, unsigned server, const struct st
     OK(ledger_debit(ledger, cost, &quiet));
     OK(stage_with(store, r, ledger));
     OK(store_bind(store, r, &(const struct vouchers){0}, &head));
-    ledger_free(&ledger);
     mpq_clear(cost);
 }
 

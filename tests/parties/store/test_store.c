@@ -414,7 +414,7 @@ TEST(a_store_of_a_later_program_is_refused_and_an_older_one_migrated)
 TEST(an_upload_of_another_version_is_not_read)
 {
     struct stores_bench b CLEAN(bench_free) = bench_new();
-    struct upload_name *list = NULL;
+    struct upload_name *list CLEAN(memory_release) = NULL;
     struct upload back;
     struct bytes plain CLEAN(bytes_clear) = {0}, sealed CLEAN(bytes_clear) = {0};
     uint8_t binding[UPLOAD_ID_SIZE + 4] = {0}; /* docs/formats.md */
@@ -434,7 +434,6 @@ TEST(an_upload_of_another_version_is_not_read)
     quiet.buffer_size = sizeof words;
     OK(store_uploads(b.store[0], &list, &count));
     assert_int_equal(store_upload(b.store[0], &list[0], &back), ERR_MISMATCH);
-    memory_free(&list);
     quiet.buffer = NULL;
     support_says(words, "the upload of o1 is of version 3, and this trefoil (");
     support_says(words, "reads version 2; run the one that stored it");

@@ -209,14 +209,13 @@ TEST(a_last_debit_can_be_dropped)
 static void stage_forged(struct store *store, const struct store_round *r,
                          const struct ledger_limits *with, unsigned spent)
 {
-    struct ledger *after = NULL;
+    struct ledger *after CLEAN(ledger_free) = NULL;
     mpq_t cost;
     mpq_init(cost);
     mpq_set_ui(cost, spent, 1);
     OK(ledger_new(&after, with, &quiet));
     OK(ledger_debit(after, cost, &quiet));
     OK(stage_with(store, r, after));
-    ledger_free(&after);
     mpq_clear(cost);
 }
 

@@ -348,14 +348,13 @@ TEST(what_is_no_file_is_named)
 TEST(fingerprints_are_short_and_stable)
 {
     struct keys_fixture *f = *state;
-    struct identity *other;
+    struct identity *other CLEAN(identity_free) = NULL;
     uint8_t digest[32];
     const struct words_text a = public_identity_fingerprint(&f->id->public);
     assert_int_equal(strlen(a.text), 23);
     assert_int_equal(strspn(a.text, "0123456789abcdefghjkmnpqrstvwxyz-"), 23);
     OK(identity_new(&other, NULL));
     assert_string_not_equal(a.text, public_identity_fingerprint(&other->public).text);
-    identity_free(&other);
     memset(digest, 0xff, sizeof digest);
     assert_string_equal(identity_groups(digest, 6).text, "zzzzz-zzzzz-zzzzz-zzzzz-zzzzz-zzzzz");
     memset(digest, 0, sizeof digest);

@@ -204,7 +204,7 @@ TEST(the_demos_data_fit_its_domain)
     for (size_t i = 0; i < DEMO_HOSPITALS; i++) {
         const struct demo_hospital *h = &demo_hospitals[i];
         struct domain *columns CLEAN(domain_free) = NULL;
-        struct table *t;
+        struct table *t CLEAN(table_free) = NULL;
         char path[128];
         snprintf(path, sizeof path, "%s/%s.csv", folder, h->name);
         columns_of(s, h, &columns);
@@ -212,7 +212,6 @@ TEST(the_demos_data_fit_its_domain)
             fail_msg("%s", f->sink);
         assert_int_equal(t->rows, h->rows);
         assert_true(h->rows <= h->max_rows);
-        table_free(&t);
         unlink(path);
     }
     rmdir(folder);

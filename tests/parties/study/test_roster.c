@@ -130,13 +130,12 @@ TEST(any_form_of_the_block_is_replaced)
     scene_new(&c);
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         char head[256];
-        struct identity *me = NULL;
+        struct identity *me CLEAN(identity_free) = NULL;
         char text[IDENTITY_SIGNATURE_TEXT_SIZE];
         snprintf(head, sizeof head, "roster: 2\n%sstudy: test\n", forms[i]);
         amend(c.s.path, file(&c, "form.yaml"), (const char *const[]){"study: test\n", head, NULL});
         OK(identity_load(&me, file(&c, "s1.key"), NULL));
         enum err e = roster_sign_file(file(&c, "form.yaml"), me, text, &c.log);
-        identity_free(&me);
         if (i == 0) {
             OK(e);
             expect_signatures(&c, file(&c, "form.yaml"), ROSTER_UNSIGNED, ROSTER_SIGNED,

@@ -213,7 +213,7 @@ static void leave_after(struct study *s, const struct price_steps *own, unsigned
     const double k = s->rows_per_person;
     struct ledger_limits limits;
     struct price_first first;
-    struct ledger *l;
+    struct ledger *l CLEAN(ledger_free) = NULL;
     mpq_t cost;
     mpz_t moves;
     mpq_init(cost);
@@ -230,7 +230,6 @@ static void leave_after(struct study *s, const struct price_steps *own, unsigned
         ledger_forms_cost(cost, moves);
     }
     s->left = ledger_remaining(l);
-    ledger_free(&l);
     mpz_clear(moves);
     mpq_clear(cost);
 }

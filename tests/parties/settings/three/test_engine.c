@@ -138,7 +138,7 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     struct three_costs costs;
-    struct aim_result *plain = NULL;
+    struct aim_result *plain CLEAN(aim_result_free) = NULL;
     struct whole_replay replay = {.w = w};
     size_t cells = 0, looks;
     whole_new_persons(w, o, persons);
@@ -166,7 +166,6 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
     assert_int_equal(costs.opened_values[OPEN_SORTED], with_keys(w));
     assert_int_equal(costs.opened_calls[OPEN_CHECK_ZERO], 0);
     assert_int_equal(costs.opened_calls[OPEN_MASKED], 0);
-    aim_result_free(&plain);
     whole_free(w);
 }
 
@@ -199,11 +198,10 @@ TEST(a_run_over_records_and_counts_equals_too)
 {
     const struct study_options mixed = {
         .owners = OWNERS, .rounds = 4, .domain = wide_domain, .workload = wide_workload};
-    struct whole *w = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     whole_new(w, &mixed);
     assert_true(w->s.study->owner[0].records && !w->s.study->owner[2].records);
     whole_free(w);
-    memory_free(&w);
     mpc_equals_plaintext(&mixed);
 }
 
@@ -522,8 +520,8 @@ TEST(what_is_impossible_has_no_part_in_a_run)
         .rounds = 3,
         .more = "impossible:\n  - {age: {from: 0, to: 3}, died: yes}\n  - {ward: d, sex: [f]}\n"};
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
-    struct whole *w = memory_array(1, sizeof *w);
-    struct table *rows = NULL;
+    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct table *rows CLEAN(table_free) = NULL;
     whole_new(w, &o);
     OK(three_run_wrapped(77, run_mpc, w, NULL, marks_wrap));
     OK(sample_rows(&rows, w->result[0]->model, 5000, 1, &log));
@@ -539,8 +537,6 @@ TEST(what_is_impossible_has_no_part_in_a_run)
             assert_int_equal(sampled[zero->cell[i]], 0);
         }
     }
-    table_free(&rows);
     whole_free(w);
-    memory_free(&w);
     mpc_equals_plaintext(&o);
 }

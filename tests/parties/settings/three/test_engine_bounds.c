@@ -267,7 +267,7 @@ TEST(an_upload_is_the_same_again_and_cannot_be_altered)
         OK(share_one(w, 0, changed, again, &log));
         for (unsigned i = 0; i < 3; i++) {
             struct upload back;
-            struct bytes b = {0};
+            struct bytes b CLEAN(bytes_clear) = {0};
             const struct upload *first = &w->parts[0][i];
             assert_int_equal(memcmp(again[i].id, first->id, UPLOAD_ID_SIZE) == 0, !changed);
             assert_int_equal(
@@ -297,7 +297,6 @@ TEST(an_upload_is_the_same_again_and_cannot_be_altered)
             for (size_t n = 0; n < b.size; n += 13) /* cut short */
                 assert_int_equal(upload_read(&back, &three_split, i, form, bytes, b.data, n),
                                  ERR_FORMAT);
-            bytes_clear(&b);
             upload_clear(&again[i]);
         }
     }

@@ -132,7 +132,7 @@ TEST(scores_cost_what_marginals_cost)
     int64_t multiplier[] = {300, 70000};
     const struct ask set = {
         .kind = ASK_MEASURE, .queries = 2, .query = query, .weights = 2, .weight = multiplier};
-    struct ask_price price;
+    struct ask_price price CLEAN(ask_price_clear);
     mpq_t expected;
     whole_new(w, &o);
     struct ask_terms terms = {.domain = w->s.study->domain,
@@ -160,7 +160,6 @@ TEST(scores_cost_what_marginals_cost)
     assert_int_equal(mpq_cmp(price.cost, expected), 0);
     assert_true(price.epsilon_slack == 2 * terms.slack.marginal);
     mpq_clear(expected);
-    ask_price_clear(&price);
     whole_free(w);
 }
 
@@ -170,7 +169,7 @@ TEST(scores_that_could_wrap_are_refused)
     const struct study_options o = {.owners = OWNERS, .sweeps = 2};
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     uint64_t total[64];
-    struct ask_price price;
+    struct ask_price price CLEAN(ask_price_clear);
     whole_new(w, &o);
     struct ask_terms terms = {.domain = w->s.study->domain,
                               .workload = w->s.study->workload,
@@ -191,7 +190,6 @@ TEST(scores_that_could_wrap_are_refused)
         assert_int_equal(ask_price(&price, &s.ask, &terms, NULL), ERR_REFUSED);
         terms.score = AIM_L1;
     }
-    ask_price_clear(&price);
     whole_free(w);
 }
 

@@ -92,7 +92,7 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
 {
     const bool proved = o->more != NULL && strstr(o->more, "abort") != NULL;
     struct trainings *t CLEAN(memory_release) = memory_array(1, sizeof *t);
-    struct train_result *plain = NULL;
+    struct train_result *plain CLEAN(train_result_free) = NULL;
     struct whole_replay replay = {.w = &t->w};
     struct three_costs costs;
     whole_new_persons(&t->w, o, persons);
@@ -116,7 +116,6 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
                     codes + 1 + STEPS * (weights + 1) + cells);
     for (unsigned i = 0; i < 3; i++)
         train_result_free(&t->result[i]);
-    train_result_free(&plain);
     whole_free(&t->w);
 }
 

@@ -491,11 +491,11 @@ TEST(a_copula_of_two_equals_the_plaintext_copula)
 {
     struct duet *d CLEAN(memory_release) = memory_array(1, sizeof *d);
     struct copula_options options;
-    struct copula_result *plain = NULL;
+    struct copula_result *plain CLEAN(copula_result_free) = NULL;
     size_t cells = 0;
     duet_new(d, OPTIONS(.owners = OWNERS, .two = true, .copula = "method: copula\n", .epsilon = 3));
     run_duet(d);
-    struct plaintext *p = twin_new(d);
+    struct plaintext *p CLEAN(plaintext_free) = twin_new(d);
     struct aim_backend backend = plaintext_backend(p);
     OK(release_copula_options(d->s.study, d->bounds, &options, &quiet));
     OK(run_method(d, &backend, &plain, NULL, &quiet));
@@ -512,8 +512,6 @@ TEST(a_copula_of_two_equals_the_plaintext_copula)
     assert_true(fabs(plain->measurement[0].sigma * plain->measurement[0].sigma -
                      2 * pow(ledger_deviation(5, 0.5 * options.limits.rho), 2)) <
                 1e-4 * plain->measurement[0].sigma);
-    copula_result_free(&plain);
-    plaintext_free(&p);
     duet_free(d);
 }
 
@@ -539,11 +537,11 @@ static void same_counts(const struct aim_result *a, const struct aim_result *b,
 static void equals(const struct study_options *o)
 {
     struct duet *d CLEAN(memory_release) = memory_array(1, sizeof *d);
-    struct aim_result *plain = NULL;
+    struct aim_result *plain CLEAN(aim_result_free) = NULL;
     size_t cells = 0, scores = 0, sent;
     duet_new(d, o);
     run_duet(d);
-    struct plaintext *p = twin_new(d);
+    struct plaintext *p CLEAN(plaintext_free) = twin_new(d);
     struct aim_backend backend = plaintext_backend(p);
     OK(run_method(d, &backend, NULL, &plain, &quiet));
     for (size_t k = 0; k < plain->measurements; k++)
@@ -562,8 +560,6 @@ static void equals(const struct study_options *o)
     }
     sent = d->seat[0].sent + d->seat[1].sent;
     assert_in_range(sent, d->seat[0].most / 2, d->seat[0].most);
-    aim_result_free(&plain);
-    plaintext_free(&p);
     duet_free(d);
 }
 
@@ -1100,8 +1096,8 @@ static void has_all_parts(const struct duet *d)
 static void audit(const char *noise_by)
 {
     struct duet *d CLEAN(memory_release) = memory_array(1, sizeof *d);
-    int64_t *x;
-    double *rest = memory_array(WORDS, sizeof *rest);
+    int64_t *x CLEAN(memory_release) = NULL;
+    double *rest CLEAN(memory_release) = memory_array(WORDS, sizeof *rest);
     size_t cells;
     duet_new(d, OPTIONS(.owners = 1, .two = true, .annealed = true, .more = noise_by));
     d->audited = true;
@@ -1127,7 +1123,6 @@ static void audit(const char *noise_by)
         if (v.p < 1e-9)
             fail_msg("%s: what server %u sees has other noise, p %g", noise_by, i, v.p);
     }
-    memory_free_all(&x, &rest);
     duet_free(d);
 }
 
