@@ -15,8 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char sink[4096] = "", path[64];
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
     struct bytes text CLEAN(bytes_clear) = {0};
-    struct copula *c CLEAN(copula_free) = NULL;
     struct domain *d CLEAN(domain_free) = NULL;
+    struct copula *c CLEAN(copula_free) = NULL;
     struct table *t CLEAN(table_free) = NULL;
     struct densities inside CLEAN(densities_clear) = {0};
     bytes_put(&text, data, size);

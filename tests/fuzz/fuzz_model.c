@@ -28,8 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char sink[4096] = "", path[64];
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
     struct bytes text CLEAN(bytes_clear) = {0};
-    struct model *m CLEAN(model_free) = NULL;
     struct domain *d CLEAN(domain_free) = NULL;
+    struct model *m CLEAN(model_free) = NULL;
     bytes_put(&text, data, size);
     digest_append(&text);
     int fd = fuzz_file(text.data, text.size, path);

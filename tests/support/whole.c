@@ -52,8 +52,8 @@ static enum err columns_of(const struct whole *w, unsigned o, const struct table
 enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts[3],
                    struct log *log)
 {
-    struct table *all CLEAN(table_free) = NULL, *t CLEAN(table_free) = NULL;
     struct domain *own CLEAN(domain_free) = NULL;
+    struct table *all CLEAN(table_free) = NULL, *t CLEAN(table_free) = NULL;
     struct identity *me CLEAN(identity_free) = NULL;
     struct bytes packed CLEAN(bytes_clear) = {0};
     uint8_t secret[UPLOAD_SECRET_SIZE] = {1};

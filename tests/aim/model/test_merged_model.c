@@ -303,9 +303,9 @@ static void assert_same(const struct model *a, const struct model *b)
 TEST(models_and_their_errors_are_read_back)
 {
     struct merged_model_world w CLEAN(world_clear) = {0};
+    struct domain *d CLEAN(domain_free) = NULL;
     struct model *m CLEAN(model_free) = NULL, *copy CLEAN(model_free) = NULL;
     struct errors *e CLEAN(errors_free) = NULL, *f CLEAN(errors_free) = NULL;
-    struct domain *d CLEAN(domain_free) = NULL;
     double spread = 0;
     char folder[] = "/tmp/trefoil-merged-XXXXXX", path[64];
     world_make(&w, true);

@@ -405,9 +405,9 @@ TEST(files_have_dates)
 {
     struct calendar_asked w CLEAN(forget) = ask_of(true);
     char path[] = "/tmp/calendar-XXXXXX", start[17] = "";
+    struct domain *d CLEAN(domain_free) = NULL;
     struct table *t CLEAN(table_free) = NULL, *back CLEAN(table_free) = NULL;
     struct model *m CLEAN(model_free) = NULL;
-    struct domain *d CLEAN(domain_free) = NULL;
     struct random r = random_of(3);
     const int fd = mkstemp(path);
     FILE *file;

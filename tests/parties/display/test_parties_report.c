@@ -424,9 +424,7 @@ TEST(many_owners_persons_and_exact_noise_are_told)
 
 TEST(names_stay_text)
 {
-    struct report_stage g CLEAN(stage_free);
-    stage_new(
-        &g,
+    struct report_stage g CLEAN(stage_free) = stage_new(
         OPTIONS(.rounds = 2,
                 .domain = "domain:\n"
                           "  - {name: '<script>alert(1)</script>', kind: categorical, values: "
@@ -788,11 +786,10 @@ TEST(files_that_do_not_go_together_are_refused)
 {
     char text[512] = "";
     struct log log = {.buffer = text, .buffer_size = sizeof text};
-    struct report_stage g CLEAN(stage_free), h CLEAN(stage_free);
-    g = stage_new(OPTIONS(.rounds = 2));
-    stage_new(
-        &h, OPTIONS(.rounds = 2, .domain = "domain:\n  - {name: a, kind: integer, min: 0, max: 3}\n"
-                                           "  - {name: b, kind: integer, min: 0, max: 3}\n"));
+    struct report_stage g CLEAN(stage_free) = stage_new(OPTIONS(.rounds = 2));
+    struct report_stage h CLEAN(stage_free) = stage_new(
+        OPTIONS(.rounds = 2, .domain = "domain:\n  - {name: a, kind: integer, min: 0, max: 3}\n"
+                                       "  - {name: b, kind: integer, min: 0, max: 3}\n"));
     assert_int_equal(report_write(g.folder, h.s.study, NULL, NULL, &log), ERR_MISMATCH);
     support_says(text, "does not belong to study test");
     copy_file(g.folder, h.folder, "measurements.json");

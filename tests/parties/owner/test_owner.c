@@ -768,7 +768,7 @@ TEST(a_secret_is_made_once_and_only_a_whole_one_is_taken)
     char said[4096] = "";
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     uint8_t *again = NULL;
-    uint8_t *first CLEAN(secret_free) = NULL;
+    uint8_t *first CLEAN(secret_release) = NULL;
     struct bytes text CLEAN(bytes_clear) = {0};
     NEW_STUDY(&s, &log, .owners = 1);
     const char *path = support_path(&s, "secret");

@@ -349,11 +349,11 @@ TEST(plan_says_the_rate_that_a_run_takes)
         struct train_stage g CLEAN(leave) = stage(train[k]);
         double rho, nu, rate, from, rows;
         char path[256];
-        TREFOIL(EXIT_OK, &g, "plan", g.study);
+        TREFOIL(0, &g, "plan", g.study);
         assert_int_equal(sscanf(strstr(g.a.out, "\n        1  "), "%*f %lf %lf %lf %lf", &rho, &nu,
                                 &rate, &from),
                          4);
-        TREFOIL(EXIT_OK, &g, "train", g.study, g.rows, "--out", g.result);
+        TREFOIL(0, &g, "train", g.study, g.rows, "--out", g.result);
         snprintf(path, sizeof path, "%s/trajectory.json", g.result);
         json_t *run = json_load_file(path, 0, NULL);
         rows = json_number_value(json_object_get(run, "rows"));
@@ -373,12 +373,12 @@ TEST(rows_are_kept_back_to_see_how_good_it_is)
     struct bytes kept CLEAN(bytes_clear) = {0};
     char path[256], text[65536];
     bytes_put_text(&kept, "a,y\n");
-    TREFOIL(EXIT_OK, &g, "check", g.study);
+    TREFOIL(0, &g, "check", g.study);
     EACH(support_says, g.a.out, "A row has 17 features", "Rows whose b is 9 teach nothing",
          "what a test says, never a share");
-    TREFOIL(EXIT_OK, &g, "check", g.study, "--board");
+    TREFOIL(0, &g, "check", g.study, "--board");
     support_says(g.a.out, "is measured on rows that are kept back, with noise");
-    TREFOIL(EXIT_OK, &g, "plan", g.study);
+    TREFOIL(0, &g, "plan", g.study);
     EACH(support_says, g.a.out, "test: 16 noisy counts of rows by score and class",
          "in 20 exchanges (more", "accuracy deviates by at most");
     TREFOIL(0, &g, "train", g.study, g.rows, "--out", g.result);
@@ -450,7 +450,7 @@ TEST(rows_of_numbers_are_shrunk_trained_on_and_distilled)
     char path[256], text[8192];
     TREFOIL(0, &g, "train", g.study, g.rows, "--out", g.result);
     support_says(g.a.err, "rows that are longer than norm, and were shrunk: 51");
-    TREFOIL(EXIT_OK, &g, "predict", g.result, g.rows, "--check");
+    TREFOIL(0, &g, "predict", g.result, g.rows, "--check");
     assert_true(figure(&g, "AUC ") > 0.97);
     TREFOIL(0, &g, "distill", g.result, "--per-class", "2");
     support_says(g.a.out, "wrote 4 rows");
