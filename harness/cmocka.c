@@ -27,6 +27,14 @@ int support_run_each(CMFixtureFunction setup, CMFixtureFunction teardown)
     return support_run_tests(NULL, NULL);
 }
 
+void support_needs(bool there, const char *otherwise)
+{
+    if (there)
+        return;
+    print_message("# SKIP %s\n", otherwise);
+    skip();
+}
+
 void support_says(const char *text, const char *words)
 {
     if (strstr(text, words) == NULL)

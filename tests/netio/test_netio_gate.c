@@ -797,16 +797,6 @@ static void crowd_at(const char *host, const char *crowded, bool apart, unsigned
         close(crowd[i]);
 }
 
-static bool has_ipv6(void)
-{
-    struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-    int fd = socket(AF_INET6, SOCK_STREAM, 0);
-    bool has = fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof a) == 0;
-    if (fd >= 0)
-        close(fd);
-    return has;
-}
-
 TEST(a_crowd_is_in_its_own_way)
 {
     crowd_at("127.0.0.1", "127.0.0.9", true, 0);
@@ -816,10 +806,7 @@ TEST(a_crowd_is_in_its_own_way)
 /* A gate that listens for IPv6 sees IPv4 addresses too, and tells them apart. */
 TEST(a_crowd_of_ipv6_is_in_its_own_way)
 {
-    if (!has_ipv6()) {
-        print_message("# SKIP no IPv6 here\n");
-        skip();
-    }
+    support_needs(support_has_ipv6(), "no IPv6 here");
     crowd_at("[::ffff:127.0.0.1]", "127.0.0.9", true, 0);
     crowd_at("[::1]", "::1", false, 0);
 }
@@ -1001,10 +988,7 @@ TEST(nobody_fills_memory)
     uint64_t before, most = 0;
     unsigned served = 0;
     int64_t end;
-    if (!SUPPORT_WITHHOLDS) {
-        print_message("# SKIP neither a sanitizer nor qemu lets a child have threads\n");
-        skip();
-    }
+    support_needs(SUPPORT_WITHHOLDS, "neither a sanitizer nor qemu lets a child have threads");
     build_at(&h, "127.0.0.1");
     struct dial *honest CLEAN(dial_free) = knock(&h, &h.client[1], h.server.public);
     ask_and_answer(&h, honest, 101);

@@ -651,8 +651,7 @@ TEST(a_neighbour_that_leaves_is_noticed_at_once)
 /* Between rounds nobody waits for it, but whoever asks is told. */
 TEST(one_that_leaves_between_rounds_is_noticed_too)
 {
-    char sink[2048] = "";
-    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
+    LOG_INTO(log, sink, LOG_WARN);
     struct session *session CLEAN(session_free) = NULL;
     struct netio *netio CLEAN(netio_free) = NULL;
     struct transport *t[3] CLEAN(links_free) = {0};
@@ -833,8 +832,7 @@ TEST(a_flood_of_strangers_ends_with_our_patience)
 /* Shorter than what anybody waits for, and in both directions at once. */
 TEST(a_short_patience_ends_as_well)
 {
-    char sink[2048] = "";
-    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
+    LOG_INTO(log, sink, LOG_WARN);
     uint8_t word;
     const struct net_exchange r = {.send[NET_PREV] = "x",
                                    .send_size[NET_PREV] = 1,

@@ -609,8 +609,7 @@ TEST(what_cannot_be_sent_is_named)
     static const struct line hellos[] = {{0, HELLO_A, SOUND}, {2, HELLO_A, SOUND}};
     struct transport *t[3];
     struct session_server s[3];
-    char sink[4096] = "";
-    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
+    LOG_INTO(log, sink, LOG_ERROR);
     OK(transport_memory_new(t, 1));
     stand_up(s, t);
     assert_int_equal(hear(s, 1, hellos, 2), ERR_TIMEOUT);

@@ -47,10 +47,7 @@ TEST(a_stolen_key_fills_no_memory)
     struct doors_scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 2));
     unsigned served = 0;
     int64_t end;
-    if (!SUPPORT_WITHHOLDS) {
-        print_message("# SKIP neither a sanitizer nor qemu lets a child have threads\n");
-        skip();
-    }
+    support_needs(SUPPORT_WITHHOLDS, "neither a sanitizer nor qemu lets a child have threads");
     serve(&c, 1);
     struct support_caller honest CLEAN(support_caller_free) = support_caller_new(&c.s, "o1.key", 1);
     struct support_caller thief CLEAN(support_caller_free) = support_caller_new(&c.s, "o0.key", 1);

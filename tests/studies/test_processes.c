@@ -123,10 +123,7 @@ TEST(more_owners_than_are_added_up_at_once)
     enum { MANY = 66, COLUMNS = 10 };
     const char *part[MANY];
     char domain[1024] = "domain:\n";
-    if (getenv("TREFOIL_LONG") == NULL) {
-        printf("# SKIP 66 owners: TREFOIL_LONG=1\n");
-        skip();
-    }
+    support_needs(getenv("TREFOIL_LONG") != NULL, "66 owners: TREFOIL_LONG=1");
     for (unsigned i = 0; i < MANY; i++)
         part[i] = "    max_rows: 60000\n    as: counts\n";
     for (unsigned a = 0; a < COLUMNS; a++) {

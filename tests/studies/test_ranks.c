@@ -86,10 +86,8 @@ static void stop_all(struct scene *c)
 /* If the program was built, it is tried in any case. */
 static struct scene set(const struct study_options *o)
 {
-    if (!file_is_there(ranked_program())) {
-        print_message("# SKIP no trefoil-mpi: install libopenmpi-dev and openmpi-bin\n");
-        skip();
-    }
+    support_needs(file_is_there(ranked_program()),
+                  "no trefoil-mpi: install libopenmpi-dev and openmpi-bin");
     return scene_without_servers(o);
 }
 

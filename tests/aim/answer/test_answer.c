@@ -442,8 +442,7 @@ static bool compare(const struct answer_world *w, unsigned y, unsigned group,
     struct question *q CLEAN(question_free) = NULL;
     struct answer *a CLEAN(answer_free) = NULL;
     struct answer_twin t;
-    char said[1024] = "";
-    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    LOG_INTO(log, said, LOG_ERROR);
     put_question(&text, w, y, group, c);
     struct question_text from = {.text = (const char *)text.data};
     if (question_parse(&q, w->domain, &from, &log) != ERR_OK) {
@@ -781,8 +780,7 @@ TEST(answers_of_many_cells_and_cases_are_refused)
     struct answer_world w CLEAN(world_free) = {.model = NULL};
     struct question *q CLEAN(question_free) = NULL;
     struct answer *a;
-    char said[1024] = "";
-    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    LOG_INTO(log, said, LOG_ERROR);
     OK(domain_new(&w.domain));
     for (int i = 0; i < 3; i++)
         OK(domain_add_integer(w.domain, names[i], 0, 299, NULL, DOMAIN_CLIP, NULL));

@@ -371,8 +371,7 @@ TEST(conditions_on_what_follows_are_sets)
                                            {"month = 'May'", "write one without quotes"},
                                            {"YEAR(city) = 1", "city has no dates"}};
     struct domain *d CLEAN(domain_free) = make_domain();
-    char words[1000];
-    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
+    LOG_INTO(log, words, LOG_ERROR);
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         struct question *a CLEAN(question_free) = NULL, *b CLEAN(question_free) = NULL;
         OK(question_condition(&a, d, same[i][0], NULL));

@@ -340,8 +340,7 @@ TEST(sizes_are_refused_by_name)
 {
     static const struct clique pairs[] = {{2, {0, 1}}, {2, {1, 2}}, {2, {2, 3}}};
     static const struct clique ends = {2, {0, 3}}, across = {3, {0, 1, 3}}, inside = {2, {1, 2}};
-    char sink[600] = "";
-    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
+    LOG_INTO(log, sink, LOG_ERROR);
     struct model_fitted result;
     struct measurement x = {.clique = ends, .sigma = 1};
     static const uint32_t size[] = {10, 10, 10, 10};

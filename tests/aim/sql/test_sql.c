@@ -387,8 +387,7 @@ static void from_sqlite(bool two)
 
 TEST(an_upload_from_sqlite_is_that_of_its_csv)
 {
-    if (!has_sqlite)
-        skip();
+    support_needs(has_sqlite, "no SQLite by ODBC here");
     for (unsigned two = 0; two < 2; two++)
         from_sqlite(two == 1);
 }
@@ -397,8 +396,7 @@ TEST(an_upload_from_postgresql_is_that_of_its_csv)
 {
     struct sql_scene c CLEAN(scene_free);
     struct bytes sql CLEAN(bytes_clear) = {0};
-    if (!has_postgres)
-        skip();
+    support_needs(has_postgres, "no PostgreSQL here");
     scene_new(&c, domain);
     put_script(&sql, in_postgres,
                "CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level1', "
@@ -496,8 +494,7 @@ TEST(events_in_sqlite_are_those_of_their_csv)
 {
     static void (*const same[])(struct sql_scene *) = {same_events, in_order};
     struct bytes sql CLEAN(bytes_clear) = {0};
-    if (!has_sqlite)
-        skip();
+    support_needs(has_sqlite, "no SQLite by ODBC here");
     put_stays(&sql);
     for (int i = 0; i < 2; i++) {
         struct sql_scene c CLEAN(scene_free);
@@ -513,8 +510,7 @@ TEST(events_in_postgresql_are_those_of_their_csv)
 {
     static void (*const same[])(struct sql_scene *) = {same_events, in_order};
     struct bytes sql CLEAN(bytes_clear) = {0};
-    if (!has_postgres)
-        skip();
+    support_needs(has_postgres, "no PostgreSQL here");
     put_stays(&sql);
     for (int i = 0; i < 2; i++) {
         struct sql_scene c CLEAN(scene_free);
@@ -542,8 +538,7 @@ TEST(what_is_wrong_with_events_in_a_database_is_said)
     };
     struct bytes sql CLEAN(bytes_clear) = {0};
     struct sql_scene c CLEAN(scene_free);
-    if (!has_sqlite)
-        skip();
+    support_needs(has_sqlite, "no SQLite by ODBC here");
     put_stays(&sql);
     scene_events(&c, dated);
     run_sqlite(&c, (const char *)sql.data);
@@ -582,8 +577,7 @@ static void put_visits(struct bytes *sql, const char *more)
 static void scene_sqlite(struct sql_scene *c, const char *columns, const char *more)
 {
     struct bytes sql CLEAN(bytes_clear) = {0};
-    if (!has_sqlite)
-        skip();
+    support_needs(has_sqlite, "no SQLite by ODBC here");
     scene_new(c, columns);
     put_visits(&sql, more);
     run_sqlite(c, (const char *)sql.data);
@@ -767,8 +761,7 @@ TEST(rows_of_a_batch_need_an_order)
     struct sql_scene c CLEAN(scene_free) = {.log = {.level = LOG_ERROR}};
     struct bytes sql CLEAN(bytes_clear) = {0};
     uint8_t *secret = NULL;
-    if (!has_sqlite)
-        skip();
+    support_needs(has_sqlite, "no SQLite by ODBC here");
     NEW_STUDY(&c.s, &c.log, .domain = strict, .owners = 2, .part = part);
     OK(owner_secret_take(&secret, file(&c, "o0.test.secret"), c.s.study, NULL));
     secret_release(&secret);
@@ -938,8 +931,7 @@ TEST(many_rows_come_in_order)
     const struct rows_options none = {0};
     struct database *db CLEAN(database_close) = NULL;
     struct table *t CLEAN(table_free) = NULL;
-    if (!has_postgres)
-        skip();
+    support_needs(has_postgres, "no PostgreSQL here");
     scene_new(&c, columns);
     support_postgres_connection(&postgres, c.connection, sizeof c.connection);
     if (database_open(&db, c.s.study->domain, &source, &none, &c.log) != ERR_OK ||

@@ -324,8 +324,7 @@ TEST(mistakes_in_a_workload_are_refused)
     static const double weight[] = {1, -1};
     struct domain *d CLEAN(domain_free) = support_domain(size, 3);
     struct workload *w;
-    char sink[400] = "";
-    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
+    LOG_INTO(log, sink, LOG_ERROR);
     REFUSED(workload_new(&w, d, lacks, NULL, 1, &log));
     support_says(sink, "attribute a1 is in no marginal");
     REFUSED(workload_new(&w, d, twice, NULL, 3, NULL));

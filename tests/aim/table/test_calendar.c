@@ -297,8 +297,7 @@ static void forget(struct calendar_asked *w)
 
 static struct question *parse(const struct domain *d, const char *text)
 {
-    char words[500] = "";
-    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
+    LOG_INTO(log, words, LOG_ERROR);
     struct question_text from = {.text = text};
     struct question *q;
     if (question_parse(&q, d, &from, &log) != ERR_OK)
@@ -390,8 +389,7 @@ TEST(parts_that_cut_a_bin_are_refused)
     };
     struct domain *d CLEAN(domain_free) = domain_of(true);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        char words[500] = "";
-        struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
+        LOG_INTO(log, words, LOG_ERROR);
         struct question_text from = {.text = bad[i][0]};
         struct question *q;
         assert_int_equal(question_parse(&q, d, &from, &log), ERR_QUESTION);

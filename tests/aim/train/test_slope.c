@@ -56,8 +56,7 @@ TEST(other_classes_of_a_row_move_no_more_than_its_own)
 
 static void refuses(const struct domain *d, const struct features_terms *t, const char *words)
 {
-    char text[512] = "";
-    struct log log = {.buffer = text, .buffer_size = sizeof text, .level = LOG_ERROR};
+    LOG_INTO(log, text, LOG_ERROR);
     struct features *f;
     assert_int_equal(features_new(&f, d, t, &log), ERR_STUDY);
     support_says(text, words);

@@ -415,8 +415,7 @@ TEST(rows_are_distilled_from_a_trajectory)
 static void damaged(const char *path, const char *from, const char *to, const char *words)
 {
     struct bytes text CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
-    char said[512] = "";
-    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    LOG_INTO(log, said, LOG_ERROR);
     struct classifier *c;
     OK(file_read(path, 1 << 20, &text, NULL));
     bytes_put_u8(&text, 0);

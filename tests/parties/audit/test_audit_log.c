@@ -339,8 +339,7 @@ static void first_line(const struct audit_log_bench *b, char line[1024])
 
 static void expect_words(const char *path, const char *words)
 {
-    char said[1024] = "";
-    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    LOG_INTO(log, said, LOG_ERROR);
     struct audit_file *f = NULL;
     assert_int_equal(audit_file_read(&f, path, &log), ERR_DATA);
     assert_null(f);

@@ -97,8 +97,7 @@ TEST(what_cannot_be_linked_is_refused)
          "cannot be bounded by person; add link: true"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char words[1000] = "";
-        struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
+        LOG_INTO(log, words, LOG_ERROR);
         struct study_options o = cases[i].o;
         struct support_study s CLEAN(support_study_free);
         o.domain = SUPPORT_LINKED_DOMAIN;
@@ -306,8 +305,7 @@ TEST(a_linked_owner_sends_sorted_keys_of_its_columns)
 {
     struct support_study s CLEAN(support_study_free);
     struct bytes one CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
-    char words[1000] = "";
-    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_WARN};
+    LOG_INTO(log, words, LOG_WARN);
     OK(study_of(&s, "true", three, 3, NULL, &log));
     OK(pack_csv(&s, 1, "who,ward,bmi\nann,a,20\nbob,b,\ncy,?,59\ndee,d,10\n", &one, &log));
     assert_int_equal(one.size, study_upload_bytes(s.study, 1));

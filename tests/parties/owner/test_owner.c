@@ -765,8 +765,7 @@ static enum err load_edited(const struct support_study *s, const char *find, con
 TEST(a_secret_is_made_once_and_only_a_whole_one_is_taken)
 {
     struct support_study s CLEAN(support_study_free);
-    char said[4096] = "";
-    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    LOG_INTO(log, said, LOG_ERROR);
     uint8_t *again = NULL;
     uint8_t *first CLEAN(secret_release) = NULL;
     struct bytes text CLEAN(bytes_clear) = {0};

@@ -317,8 +317,7 @@ TEST(a_study_says_what_goes_with_keys)
          "keys of persons go with records"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char words[1000] = "";
-        struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
+        LOG_INTO(log, words, LOG_ERROR);
         struct support_study s CLEAN(support_study_free);
         assert_int_equal(support_study_new(&s, &cases[i].o, &log), ERR_STUDY);
         if (strstr(words, cases[i].said) == NULL)

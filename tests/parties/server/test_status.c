@@ -253,10 +253,7 @@ TEST(the_pages_may_be_on_ipv6)
     char where[32], words[512] = "";
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_WARN};
     uint16_t port = support_ports(1);
-    if (!support_has_ipv6()) {
-        printf("# SKIP no IPv6 on this machine's loopback\n");
-        skip();
-    }
+    support_needs(support_has_ipv6(), "no IPv6 on this machine's loopback");
     room_new(&r);
     snprintf(where, sizeof where, "[::1]:%u", port);
     OK(http_start(&http, where, &r.status, &log));

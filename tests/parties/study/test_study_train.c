@@ -114,8 +114,7 @@ TEST(one_owner_of_a_batch_holds_the_numbers)
     static const char find[] = "train: {target: y}\n", owners[] = "owners:\n";
     struct bytes text CLEAN(bytes_clear) = edit(find, NUMBERS "\n");
     struct bytes all CLEAN(bytes_clear) = {0};
-    char said[2048] = "";
-    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    LOG_INTO(log, said, LOG_ERROR);
     struct study *study CLEAN(study_free) = NULL;
     bytes_put_u8(&text, 0);
     const char *at = strstr((const char *)text.data, owners) + strlen(owners);

@@ -79,8 +79,7 @@ static unsigned lines_of(const struct guard_watch *w, unsigned i, enum audit_kin
 
 TEST(tries_are_counted_on_disk)
 {
-    char words[1024] = "";
-    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
+    LOG_INTO(log, words, LOG_ERROR);
     struct guard_watch w CLEAN(watch_free) = watch_new();
     struct check_guard g = guard_of(&w.guard[0]);
     OK(g.begin(g.self));
@@ -192,8 +191,7 @@ TEST(what_ends_a_session_with_a_catch_is_remembered)
 
 TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
 {
-    char words[1024] = "";
-    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
+    LOG_INTO(log, words, LOG_ERROR);
     struct store_guard before;
     struct guard_watch w CLEAN(watch_free) = watch_new();
     struct check_guard g = guard_of(&w.guard[1]);
