@@ -76,7 +76,7 @@ TEST(tokens_are_made_or_not)
 TEST(long_names_are_taken_or_refused)
 {
     struct faults_scene *c = *state;
-    char saved[SUPPORT_PATH], again[SUPPORT_PATH], server[SUPPORT_PATH], folder[FILE_PATH];
+    char saved[SUPPORT_PATH], again[SUPPORT_PATH], folder[FILE_PATH];
     const size_t given = strlen(c->s.folder) + 1;
     const char *const purge[] = {"serve",    c->s.path, "--key",   file(c, "s0.key"),
                                  "--folder", folder,    "--purge", NULL};
@@ -90,7 +90,7 @@ TEST(long_names_are_taken_or_refused)
     unsigned refused[sizeof commands / sizeof *commands] = {0}, tried = 0;
     support_study_file(&c->s, "saved.backup", saved);
     support_study_file(&c->s, "again.backup", again);
-    support_study_file(&c->s, "server", server);
+    const char *server = support_path(&c->s, "server");
     snprintf(folder, sizeof folder, "%s/", c->s.folder);
     EXPECT(0, log, 60, "serve", c->s.path, "--key", file(c, "s0.key"), "--folder", server,
            "--purge");

@@ -377,10 +377,10 @@ TEST(a_killed_server_of_two_is_met_again)
                                                              .rounds = 30, .connect_s = 900,
                                                              .round_s = 900, .epsilon = 8));
         pid_t run;
-        char words[64], out[SUPPORT_PATH], log[SUPPORT_PATH];
+        char words[64], log[SUPPORT_PATH];
         snprintf(words, sizeof words, "server%u.log", !victim);
         support_study_file(&c.s, words, log);
-        support_study_file(&c.s, "out.log", out);
+        const char *out = support_path(&c.s, "out.log");
         share_everything(&c);
         run = START(out, "run", c.s.path, "--key", file(&c, "a.key"), "--out", file(&c, "out"));
         assert_true(support_wait_for(out, "\n3/30 ", 20));

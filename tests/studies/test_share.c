@@ -96,11 +96,10 @@ static int check_receipt(struct share_scene *c, const char *study, const char *r
 
 static void receipts_are_verified(struct share_scene *c)
 {
-    char path[SUPPORT_PATH], forged[SUPPORT_PATH];
     struct bytes text CLEAN(bytes_clear) = {0};
     unsigned accepted = 0;
-    support_study_file(&c->s, "o0.test.receipt", path);
-    support_study_file(&c->s, "forged.receipt", forged);
+    const char *path = support_path(&c->s, "o0.test.receipt");
+    const char *forged = support_path(&c->s, "forged.receipt");
     assert_int_equal(check_receipt(c, c->s.path, path), 0);
     EACH(file_says, file(c, "check.log"), "the upload of o0", "on their disks, whole");
     edit(path, forged, "owner o0", "owner o1");
@@ -148,12 +147,11 @@ static void the_dry_run_says_what_the_receipt_is_of(struct share_scene *c, const
 TEST(uploads_are_held_replaced_and_withdrawn)
 {
     struct share_scene c CLEAN(scene_free);
-    char key[SUPPORT_PATH], own[SUPPORT_PATH], other[SUPPORT_PATH];
     scene_new(&c, OPTIONS(.owners = 3));
     start_servers(&c);
-    support_study_file(&c.s, "o0.key", key);
-    support_study_file(&c.s, "o0.csv", own);
-    support_study_file(&c.s, "o1.csv", other);
+    const char *key = support_path(&c.s, "o0.key");
+    const char *own = support_path(&c.s, "o0.csv");
+    const char *other = support_path(&c.s, "o1.csv");
 
     assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
     says(&c, "  o0                   nothing yet");
@@ -223,13 +221,12 @@ static void another_study(struct share_scene *c, const char *book)
 TEST(the_budget_book_says_what_a_key_has_sent)
 {
     struct share_scene c CLEAN(scene_free);
-    char key[SUPPORT_PATH], csv[SUPPORT_PATH], book[SUPPORT_PATH], altered[SUPPORT_PATH];
     scene_new(&c, OPTIONS(.owners = 1));
     start_servers(&c);
-    support_study_file(&c.s, "o0.key", key);
-    support_study_file(&c.s, "o0.csv", csv);
-    support_study_file(&c.s, "o0.book", book);
-    support_study_file(&c.s, "altered.yaml", altered);
+    const char *key = support_path(&c.s, "o0.key");
+    const char *csv = support_path(&c.s, "o0.csv");
+    const char *book = support_path(&c.s, "o0.book");
+    const char *altered = support_path(&c.s, "altered.yaml");
     edit(c.s.path, altered, "epsilon: 1", "epsilon: 1.5");
 
     assert_int_equal(list_book(&c, key), 0);
@@ -299,9 +296,9 @@ static void upload_named_in(struct share_scene *c, const char *path, const char 
  */
 static void a_stolen_key_confirms_no_guess(struct share_scene *c, const char *csv)
 {
-    char key[SUPPORT_PATH], uploaded[65], guessed[65];
+    char uploaded[65], guessed[65];
     OK(file_folder(file(c, "thief"), &c->log));
-    support_study_file(&c->s, "thief/o0.key", key);
+    const char *key = support_path(&c->s, "thief/o0.key");
     upload_named_in(c, file(c, "o0.test.receipt"), "\nupload ", uploaded);
     OK(support_copy(file(c, "o0.key"), key));
     assert_int_equal(chmod(key, 0600), 0);
@@ -323,12 +320,11 @@ TEST(the_secret_of_a_study_is_kept_beside_the_key)
 {
     struct share_scene c CLEAN(scene_free);
     struct stat st;
-    char key[SUPPORT_PATH], csv[SUPPORT_PATH], secret[SUPPORT_PATH];
     scene_new(&c, OPTIONS(.owners = 2));
     start_servers(&c);
-    support_study_file(&c.s, "o0.key", key);
-    support_study_file(&c.s, "o0.csv", csv);
-    support_study_file(&c.s, "o0.test.secret", secret);
+    const char *key = support_path(&c.s, "o0.key");
+    const char *csv = support_path(&c.s, "o0.csv");
+    const char *secret = support_path(&c.s, "o0.test.secret");
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
     assert_int_equal(stat(secret, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
@@ -355,10 +351,9 @@ TEST(the_secret_of_a_study_is_kept_beside_the_key)
 TEST(what_only_some_hold_waits)
 {
     struct share_scene c CLEAN(scene_free);
-    char key[SUPPORT_PATH];
     scene_new(&c, OPTIONS(.owners = 2, .round_s = support_slow(5)));
     start_servers(&c);
-    support_study_file(&c.s, "o1.key", key);
+    const char *key = support_path(&c.s, "o1.key");
     assert_int_equal(SHARE(&c, file(&c, "o0.csv"), "--key", file(&c, "o0.key")), 0);
     support_kill(&c.server[2]);
     assert_int_equal(SHARE(&c, file(&c, "o1.csv"), "--key", key, "--retries", "1"), 4);
@@ -400,13 +395,12 @@ static void write_otherwise(struct share_scene *c, const char *altered)
 TEST(terms_are_pinned_and_their_difference_named)
 {
     struct share_scene c CLEAN(scene_free);
-    char key[SUPPORT_PATH], csv[SUPPORT_PATH], altered[SUPPORT_PATH];
     struct study *study CLEAN(study_free) = NULL;
     scene_new(&c, OPTIONS(.owners = 2));
     start_servers(&c);
-    support_study_file(&c.s, "o0.key", key);
-    support_study_file(&c.s, "o0.csv", csv);
-    support_study_file(&c.s, "altered.yaml", altered);
+    const char *key = support_path(&c.s, "o0.key");
+    const char *csv = support_path(&c.s, "o0.csv");
+    const char *altered = support_path(&c.s, "altered.yaml");
 
     /* different from the servers': reported with the key that differs, and not remembered */
     edit(c.s.path, altered, "epsilon: 1", "epsilon: 1.5");
@@ -597,10 +591,10 @@ static void lossy_new(struct lossy *l)
 {
     /* a cut handshake is waited for as long as a round */
     uint16_t port = support_ports(STUDY_SERVERS_MOST * STUDY_PORTS);
-    char big[SUPPORT_PATH], find[64], replace[64];
+    char find[64], replace[64];
     struct study *study = NULL;
     scene_new(&l->c, OPTIONS(.owners = 2, .round_s = support_slow(5)));
-    support_study_file(&l->c.s, "big.yaml", big);
+    const char *big = support_path(&l->c.s, "big.yaml");
     support_study_file(&l->c.s, "through.yaml", l->study);
     support_study_file(&l->c.s, "o1.key", l->key);
     support_study_file(&l->c.s, "o1.csv", l->csv);
@@ -739,9 +733,8 @@ static bool replay(uint16_t port, const struct bytes *said)
 TEST(a_replayed_upload_is_nothing)
 {
     struct lossy l CLEAN(lossy_free);
-    char key[SUPPORT_PATH];
     lossy_new(&l);
-    support_study_file(&l.c.s, "o0.key", key);
+    const char *key = support_path(&l.c.s, "o0.key");
     assert_int_equal(
         share_with(&l.c, l.study, (const char *const[]){file(&l.c, "o0.csv"), "--key", key, NULL}),
         0);
@@ -771,12 +764,12 @@ TEST(an_upload_under_anothers_name_is_refused)
 {
     static const char *const part[] = {"    max_rows: 1000\n", "    max_rows: 1000\n"};
     struct share_scene c CLEAN(scene_free);
-    char keys[2][IDENTITY_TEXT_SIZE], swapped[SUPPORT_PATH];
+    char keys[2][IDENTITY_TEXT_SIZE];
     scene_new(&c, OPTIONS(.owners = 2, .part = part));
     start_servers(&c);
     for (unsigned i = 0; i < 2; i++)
         public_identity_text(&c.s.study->owner[i].key, keys[i]);
-    support_study_file(&c.s, "swapped.yaml", swapped);
+    const char *swapped = support_path(&c.s, "swapped.yaml");
     edit(c.s.path, swapped, keys[0], "HERE");
     edit(swapped, swapped, keys[1], keys[0]);
     edit(swapped, swapped, "HERE", keys[1]);
@@ -848,11 +841,11 @@ TEST(a_batch_has_the_number_of_rows_that_was_agreed)
         "    max_rows: 900\n    batch: x\n    columns: [age, sex]\n    rows: 401\n",
         "    max_rows: 900\n    batch: x\n    columns: [ward, bmi, died]\n    rows: 401\n"};
     struct share_scene c CLEAN(scene_free);
-    char key[SUPPORT_PATH], csv[SUPPORT_PATH], other[SUPPORT_PATH];
+    char csv[SUPPORT_PATH];
     scene_new(&c, OPTIONS(.owners = 2, .part = part));
-    support_study_file(&c.s, "o0.key", key);
+    const char *key = support_path(&c.s, "o0.key");
     support_study_file(&c.s, "o0.csv", csv); /* of 400 rows */
-    support_study_file(&c.s, "other.yaml", other);
+    const char *other = support_path(&c.s, "other.yaml");
     assert_int_equal(SHARE(&c, csv, "--key", key, "--retries", "0"), 6);
     says(&c, "has 400 rows, and the owners of its batch agreed on 401");
     assert_int_not_equal(access(file(&c, "o0.book"), F_OK), 0);
@@ -871,10 +864,9 @@ TEST(a_batch_has_the_number_of_rows_that_was_agreed)
 TEST(mistakes_on_the_command_line)
 {
     struct share_scene c CLEAN(scene_free);
-    char key[SUPPORT_PATH], csv[SUPPORT_PATH];
     scene_new(&c, OPTIONS(.owners = 1));
-    support_study_file(&c.s, "o0.key", key);
-    support_study_file(&c.s, "o0.csv", csv);
+    const char *key = support_path(&c.s, "o0.key");
+    const char *csv = support_path(&c.s, "o0.csv");
     assert_int_equal(SHARE(&c, csv), 2);
     assert_int_equal(SHARE(&c, "--key", key), 2);
     says(&c, "needs the data");

@@ -580,10 +580,9 @@ TEST(replies_are_kept_and_had_again)
     struct bytes text CLEAN(bytes_clear) = {0};
     unsigned lost = 0;
     uint64_t cells;
-    char path[SUPPORT_PATH];
     begin(&c, NULL);
     cells = c.s.study->workload->query[0].cells;
-    support_study_file(&c.s, "out/loop.state", path);
+    const char *path = support_path(&c.s, "out/loop.state");
     for (unsigned k = 0; k < 3; k++) {
         OK(replies_open(&replies, path, c.s.study, c.state->run, &c.log));
         c.remote.replies = replies;
@@ -825,9 +824,9 @@ TEST(results_that_cannot_be_written_are_told)
     struct run_scene c CLEAN(scene_free);
     struct table *t CLEAN(table_free) = NULL;
     struct aim_result *result CLEAN(aim_result_free) = NULL;
-    char folder[SUPPORT_PATH], longer[FILE_PATH];
+    char longer[FILE_PATH];
     scene_new(&c);
-    support_study_file(&c.s, "out", folder);
+    const char *folder = support_path(&c.s, "out");
     OK(support_table(&t, c.s.study->domain, 300, 1));
     OK(central_run(&result, c.s.study, t, NULL, NULL, NULL, &c.log));
     for (size_t i = 0; i < 3; i++) {

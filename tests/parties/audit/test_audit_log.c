@@ -398,10 +398,10 @@ TEST(every_word_of_a_line_is_checked)
         "1 now caught run " RUN " round 1 phase noise check 3 more",
     };
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
-    char path[SUPPORT_PATH], first[1024];
+    char first[1024];
     const char *lines[2] = {first, first};
     first_line(&b, first);
-    support_study_file(&b.s, "forged.log", path);
+    const char *path = support_path(&b.s, "forged.log");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         lines[1] = wrong[i];
         forge(path, lines, 2);
@@ -432,9 +432,9 @@ TEST(the_first_line_is_checked)
         {" server 0", " security abort server 0"},
     };
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
-    char path[SUPPORT_PATH], first[1024];
+    char first[1024];
     first_line(&b, first);
-    support_study_file(&b.s, "forged.log", path);
+    const char *path = support_path(&b.s, "forged.log");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char line[1200];
         const char *at = strstr(first, cases[i].find), *const lines[] = {line};
@@ -452,10 +452,10 @@ TEST(what_a_line_claims_is_checked)
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct audit_head head;
     uint8_t signature[64];
-    char path[SUPPORT_PATH], first[1024], line[4][512], hex[129], at[65];
+    char first[1024], line[4][512], hex[129], at[65];
     const char *const forged[] = {first, line[0]};
     first_line(&b, first);
-    support_study_file(&b.s, "forged.log", path);
+    const char *path = support_path(&b.s, "forged.log");
     OK(audit_head(b.audit[0], &head));
     OK(audit_see(b.audit[1], 0, &head, signature));
     sodium_bin2hex(hex, sizeof hex, signature, sizeof signature);
@@ -725,11 +725,11 @@ TEST(the_first_line_has_the_security)
         bool good;
     } cases[] = {{"", true},           {" security abort", true},  {" security semi-honest", false},
                  {" security", false}, {" sekurity abort", false}, {" security abort ", false}};
-    char path[SUPPORT_PATH], first[1024], line[1200], words[4096];
+    char first[1024], line[1200], words[4096];
     const char *const lines[] = {line};
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     first_line(&b, first);
-    support_study_file(&b.s, "forged.log", path);
+    const char *path = support_path(&b.s, "forged.log");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct audit_file *f CLEAN(audit_file_free) = NULL;
         snprintf(line, sizeof line, "%s%s", first, cases[i].more);

@@ -237,9 +237,9 @@ TEST(evaluation_bounds_persons)
     struct command_outcome a;
     struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2, .enforce = 1));
     struct bytes real CLEAN(bytes_clear) = {0}, twice CLEAN(bytes_clear) = {0};
-    char path[SUPPORT_PATH], *line, *rest;
+    char *line, *rest;
     unsigned row = 0;
-    support_study_file(&g.s, "twice.csv", path);
+    const char *path = support_path(&g.s, "twice.csv");
     OK(file_read(g.real, 1 << 20, &real, NULL));
     bytes_put_u8(&real, 0);
     rest = (char *)real.data;
@@ -276,9 +276,8 @@ TEST(evaluation_takes_other_files_results_and_questions)
     struct command_outcome a;
     struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2));
     struct bytes real CLEAN(bytes_clear) = {0};
-    char path[SUPPORT_PATH], queries[SUPPORT_PATH];
-    support_study_file(&g.s, "synthetic.csv", path);
-    support_study_file(&g.s, "q.sql", queries);
+    const char *path = support_path(&g.s, "synthetic.csv");
+    const char *queries = support_path(&g.s, "q.sql");
     OK(support_copy(g.real, path));
     OK(file_write(queries, 0600, sql, sizeof sql - 1, NULL));
     OK(file_read(g.real, 1 << 20, &real, NULL));

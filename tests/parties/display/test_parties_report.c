@@ -290,11 +290,10 @@ TEST(it_is_made_of_opened_values_alone)
     static const char *const inputs[] = {"measurements.json", "model", "stats.json"};
     struct report_stage g CLEAN(stage_free) = stage_new(OPTIONS(.rounds = 2));
     struct bytes first CLEAN(bytes_clear) = {0};
-    char other[SUPPORT_PATH];
     write_page(&g, g.folder, NULL);
     bytes_put(&first, g.page.data, g.page.size);
     table_free(&g.table);
-    support_study_file(&g.s, "other", other);
+    const char *other = support_path(&g.s, "other");
     OK(file_folder(other, &silent));
     for (size_t i = 0; i < 3; i++) {
         assert_int_not_equal(report_write(other, g.s.study, NULL, NULL, &silent), ERR_OK);

@@ -60,8 +60,7 @@ static const char *verdict_of(struct verdict_stage *g)
         .study = s, .run = run, .server = none, .rho = 1};
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct copula_result *copula CLEAN(copula_result_free) = NULL;
-    char folder[SUPPORT_PATH];
-    support_study_file(&g->s, "result", folder);
+    const char *folder = support_path(&g->s, "result");
     OK(file_folder(folder, &quiet));
     if (method_of(s)->forms) {
         OK(central_copula(&copula, s, g->table, NULL, &quiet));

@@ -122,10 +122,9 @@ static void expect(enum err e, enum err expected, const char *says, const char *
 
 static void saved_receipt(struct exchange_desk *d, struct bytes *text)
 {
-    char path[SUPPORT_PATH];
     FILE *f;
     int c;
-    support_study_file(&d->s, "receipt", path);
+    const char *path = support_path(&d->s, "receipt");
     OK(receipt_save(path, d->s.study, &d->receipt, &quiet));
     assert_non_null(f = fopen(path, "rb"));
     while ((c = fgetc(f)) != EOF)

@@ -523,14 +523,14 @@ TEST(pins_are_replaced_and_kept)
     static const char other_name[] = "study: other\n";
     struct support_study s CLEAN(support_study_free);
     struct study *changed CLEAN(study_free) = NULL, *other CLEAN(study_free) = NULL;
-    char said[2048] = "", key[SUPPORT_PATH], pins[SUPPORT_PATH], expected[1024];
+    char said[2048] = "", expected[1024];
     struct words_text print[3];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     struct bytes text CLEAN(bytes_clear) = {0};
     bool known = true;
     NEW_STUDY(&s, &log, .owners = 1);
-    support_study_file(&s, "o0.key", key);
-    support_study_file(&s, "o0.pins", pins);
+    const char *key = support_path(&s, "o0.key");
+    const char *pins = support_path(&s, "o0.pins");
     assert_true(support_edit(s.path, support_path(&s, "changed.yaml"),
                              (const char *const[]){"rounds: 3", "rounds: 4", NULL}));
     assert_true(support_edit(s.path, support_path(&s, "other.yaml"),
@@ -633,9 +633,8 @@ TEST(a_book_counts_each_study_once)
     struct support_study s CLEAN(support_study_free);
     const struct book_entry one = entry("one", BOOK_SENT, 1), other = entry("other", BOOK_SENT, 1);
     struct book_entry changed = one;
-    char path[SUPPORT_PATH];
     NEW_STUDY(&s, NULL, .owners = 1);
-    support_study_file(&s, "o0.book", path);
+    const char *path = support_path(&s, "o0.book");
     assert_int_equal(sum_of(path, NULL, NULL).studies, 0);
     assert_true(sum_of(path, NULL, NULL).epsilon <= 0);
 
@@ -709,11 +708,11 @@ TEST(a_book_that_is_damaged_is_refused_by_its_line)
     struct support_study s CLEAN(support_study_free);
     struct bytes text CLEAN(bytes_clear) = {0};
     struct book b CLEAN(book_clear) = {0};
-    char said[2048] = "", path[SUPPORT_PATH];
+    char said[2048] = "";
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     unsigned taken = 0;
     NEW_STUDY(&s, NULL, .owners = 1);
-    support_study_file(&s, "book", path);
+    const char *path = support_path(&s, "book");
     in_book(path, "one", BOOK_SENT, 1);
     in_book(path, "two", BOOK_SENT, 2);
     OK(book_edited(&s, " two ", " three ", said));

@@ -328,9 +328,8 @@ TEST(a_folder_belongs_to_one_server_and_study)
 {
     struct stores_bench b CLEAN(bench_free) = bench_new();
     struct store *store = NULL;
-    char path[SUPPORT_PATH];
     bool complete;
-    support_study_file(&b.s, "server0", path);
+    const char *path = support_path(&b.s, "server0");
     store_close(&b.store[0]);
     assert_int_equal(store_open(&store, path, b.s.study, &three_split, b.server[1], 1, &quiet),
                      ERR_MISMATCH);

@@ -79,10 +79,9 @@ static void expect_signatures(struct roster_scene *c, const char *path, enum ros
 TEST(signatures_gather_in_the_file)
 {
     struct roster_scene c CLEAN(scene_free);
-    char second[SUPPORT_PATH], third[SUPPORT_PATH];
     scene_new(&c);
-    support_study_file(&c.s, "second.yaml", second);
-    support_study_file(&c.s, "third.yaml", third);
+    const char *second = support_path(&c.s, "second.yaml");
+    const char *third = support_path(&c.s, "third.yaml");
     /* the first roster needs none, and accepts none */
     expect_signatures(&c, c.s.path, ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_UNSIGNED);
     EXPECT(3, file(&c, "sign.log"), 10, "roster", "sign", c.s.path, "--key", file(&c, "s0.key"));
@@ -159,9 +158,9 @@ TEST(what_cannot_be_signed_is_left_alone)
     };
     struct roster_scene c CLEAN(scene_free);
     struct identity *me CLEAN(identity_free) = NULL;
-    char path[SUPPORT_PATH], text[IDENTITY_SIGNATURE_TEXT_SIZE];
+    char text[IDENTITY_SIGNATURE_TEXT_SIZE];
     scene_new(&c);
-    support_study_file(&c.s, "form.yaml", path);
+    const char *path = support_path(&c.s, "form.yaml");
     OK(identity_load(&me, file(&c, "s1.key"), NULL));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct bytes before CLEAN(bytes_clear) = {0}, after CLEAN(bytes_clear) = {0};
