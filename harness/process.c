@@ -88,6 +88,15 @@ int support_stop(pid_t *pid)
     return code;
 }
 
+pid_t support_serve_ready(const struct support_study *s, unsigned i, const char *study)
+{
+    const char *const said = support_path(s, "server%u.log", i);
+    unlink(said);
+    pid_t server = support_serve(s, i, study);
+    assert_true(support_wait_for(said, "is ready", 60));
+    return server;
+}
+
 bool support_serve_all(const struct support_study *s, const char *study,
                        pid_t server[STUDY_SERVERS_MOST])
 {

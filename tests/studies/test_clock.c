@@ -80,13 +80,7 @@ static void scene_free(struct clock_scene *c)
 }
 
 /* A command's exit code; its output is in told.log. */
-static int tell(struct clock_scene *c, const char *const *arguments)
-{
-    unlink(file(c, "told.log"));
-    return support_run(file(c, "told.log"), 90, arguments);
-}
-
-#define TELL(c, ...) tell(c, (const char *const[]){__VA_ARGS__, NULL})
+#define TELL(c, ...) ANEW(file(c, "told.log"), 90, __VA_ARGS__)
 
 static void says(struct clock_scene *c, const char *text)
 {

@@ -70,23 +70,20 @@ static bool comes_up(const struct faults_scene *c, unsigned i)
 /* It gives up on a server that has ended well before the test would. */
 static int share(struct faults_scene *c)
 {
-    unlink(file(c, "share.log"));
-    return COMMAND(file(c, "share.log"), 60, "share", c->s.path, file(c, "o0.csv"), "--key",
-                   file(c, "o0.key"), "--retries", "2", "--accept-warnings");
+    return ANEW(file(c, "share.log"), 60, "share", c->s.path, file(c, "o0.csv"), "--key",
+                file(c, "o0.key"), "--retries", "2", "--accept-warnings");
 }
 
 static int ask_status(struct faults_scene *c)
 {
-    unlink(file(c, "status.log"));
-    return COMMAND(file(c, "status.log"), 60, "share", c->s.path, "--key", file(c, "o0.key"),
-                   "--retries", "2", "--status");
+    return ANEW(file(c, "status.log"), 60, "share", c->s.path, "--key", file(c, "o0.key"),
+                "--retries", "2", "--status");
 }
 
 static int run_waiting(struct faults_scene *c, const char *seconds)
 {
-    unlink(file(c, "run.log"));
-    return COMMAND(file(c, "run.log"), 60, "run", c->s.path, "--key", file(c, "a.key"), "--out",
-                   file(c, "out"), "--wait", seconds);
+    return ANEW(file(c, "run.log"), 60, "run", c->s.path, "--key", file(c, "a.key"), "--out",
+                file(c, "out"), "--wait", seconds);
 }
 
 static int run(struct faults_scene *c)
@@ -315,9 +312,8 @@ static bool analyst_survives(struct faults_scene *c, unsigned victim, const char
 
 static int withdraw_under(struct faults_scene *c, const char *study)
 {
-    unlink(file(c, "share.log"));
-    return COMMAND(file(c, "share.log"), 60, "share", study, "--key", file(c, "o0.key"),
-                   "--retries", "2", "--withdraw");
+    return ANEW(file(c, "share.log"), 60, "share", study, "--key", file(c, "o0.key"), "--retries",
+                "2", "--withdraw");
 }
 
 static int withdraw(struct faults_scene *c)
@@ -327,9 +323,8 @@ static int withdraw(struct faults_scene *c)
 
 static int replace(struct faults_scene *c)
 {
-    unlink(file(c, "share.log"));
-    return COMMAND(file(c, "share.log"), 60, "share", c->s.path, file(c, "other.csv"), "--key",
-                   file(c, "o0.key"), "--retries", "2", "--replace");
+    return ANEW(file(c, "share.log"), 60, "share", c->s.path, file(c, "other.csv"), "--key",
+                file(c, "o0.key"), "--retries", "2", "--replace");
 }
 
 /* An existing upload is replaced and withdrawn, at a server whose n-th call fails. */
@@ -353,9 +348,8 @@ static bool withdrawal_survives(struct faults_scene *c, unsigned victim, const c
 static int share_under(struct faults_scene *c, const char *study)
 {
     unlink(file(c, "o0.pins"));
-    unlink(file(c, "share.log"));
-    return COMMAND(file(c, "share.log"), 60, "share", study, file(c, "o0.csv"), "--key",
-                   file(c, "o0.key"), "--retries", "2", "--accept-warnings");
+    return ANEW(file(c, "share.log"), 60, "share", study, file(c, "o0.csv"), "--key",
+                file(c, "o0.key"), "--retries", "2", "--accept-warnings");
 }
 
 /*
@@ -427,9 +421,8 @@ static void set_back(struct faults_scene *c)
 
 static int recover(struct faults_scene *c)
 {
-    unlink(file(c, "recover.log"));
-    return COMMAND(file(c, "recover.log"), 60, "recover", c->s.path, "--key", file(c, "s0.key"),
-                   "--folder", file(c, "server0"));
+    return ANEW(file(c, "recover.log"), 60, "recover", c->s.path, "--key", file(c, "s0.key"),
+                "--folder", file(c, "server0"));
 }
 
 /*
@@ -514,9 +507,8 @@ TEST_OF(status_pages_survive_faults, &many)
 
 static int purge(struct faults_scene *c)
 {
-    unlink(file(c, "purge.log"));
-    return COMMAND(file(c, "purge.log"), 60, "serve", c->s.path, "--key", file(c, "s0.key"),
-                   "--folder", file(c, "server0"), "--purge");
+    return ANEW(file(c, "purge.log"), 60, "serve", c->s.path, "--key", file(c, "s0.key"),
+                "--folder", file(c, "server0"), "--purge");
 }
 
 static int check_statement(struct faults_scene *c)

@@ -94,9 +94,8 @@ static int share(struct serve_house *h, unsigned owner)
 
 static int run_into(struct serve_house *h, const char *out)
 {
-    unlink(file(h, "run.log"));
-    return COMMAND(file(h, "run.log"), 60, "run", h->s.path, "--key", file(h, "a.key"), "--out",
-                   file(h, "%s", out));
+    return ANEW(file(h, "run.log"), 60, "run", h->s.path, "--key", file(h, "a.key"), "--out",
+                file(h, "%s", out));
 }
 
 static int run_study(struct serve_house *h)
@@ -457,8 +456,7 @@ TEST(an_upload_of_another_version_is_told_which_is_taken)
 
 static int two(struct serve_house *h, const char *command, const char *from, const char *to)
 {
-    unlink(file(h, "two.log"));
-    return COMMAND(file(h, "two.log"), 30, command, from, to);
+    return ANEW(file(h, "two.log"), 30, command, from, to);
 }
 
 static void flip_byte(const char *path, long at)
@@ -539,9 +537,8 @@ TEST(a_server_that_is_behind_is_refused)
 
 static int recover(struct serve_house *h, unsigned i)
 {
-    unlink(file(h, "recover.log"));
-    return COMMAND(file(h, "recover.log"), 60, "recover", h->s.path, "--key", file(h, "s%u.key", i),
-                   "--folder", file(h, "server%u", i));
+    return ANEW(file(h, "recover.log"), 60, "recover", h->s.path, "--key", file(h, "s%u.key", i),
+                "--folder", file(h, "server%u", i));
 }
 
 /*
@@ -646,9 +643,8 @@ TEST(neighbours_that_disagree_recover_nobody)
 
 static int serve_purge(struct serve_house *h, unsigned i)
 {
-    unlink(file(h, "purge.log"));
-    return COMMAND(file(h, "purge.log"), 30, "serve", h->s.path, "--key", file(h, "s%u.key", i),
-                   "--folder", file(h, "server%u", i), "--purge");
+    return ANEW(file(h, "purge.log"), 30, "serve", h->s.path, "--key", file(h, "s%u.key", i),
+                "--folder", file(h, "server%u", i), "--purge");
 }
 
 /* All sealed uploads, one after another. */
@@ -667,8 +663,7 @@ static void sealed_of(const char *path, struct bytes *out)
 
 static int check_statement(struct serve_house *h, const char *study, const char *statement)
 {
-    unlink(file(h, "check.log"));
-    return COMMAND(file(h, "check.log"), 30, "check", study, "--statement", statement);
+    return ANEW(file(h, "check.log"), 30, "check", study, "--statement", statement);
 }
 
 TEST(what_is_purged_is_gone_and_signed_for)

@@ -29,9 +29,7 @@ struct share_scene {
 
 static void start_server(struct share_scene *c, unsigned i)
 {
-    unlink(file(c, "server%u.log", i));
-    c->server[i] = support_serve(&c->s, i, c->s.path);
-    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 60));
+    c->server[i] = support_serve_ready(&c->s, i, c->s.path);
 }
 
 static void scene_new(struct share_scene *c, const struct study_options *o)
@@ -90,8 +88,7 @@ static int run_study(struct share_scene *c)
 
 static int check_receipt(struct share_scene *c, const char *study, const char *receipt)
 {
-    unlink(file(c, "check.log"));
-    return COMMAND(file(c, "check.log"), 10, "check", study, "--receipt", receipt);
+    return ANEW(file(c, "check.log"), 10, "check", study, "--receipt", receipt);
 }
 
 static void receipts_are_verified(struct share_scene *c)
@@ -203,8 +200,7 @@ TEST(uploads_are_held_replaced_and_withdrawn)
 
 static int list_book(struct share_scene *c, const char *key)
 {
-    unlink(file(c, "share.log"));
-    return COMMAND(file(c, "share.log"), 10, "share", "--key", key, "--book");
+    return ANEW(file(c, "share.log"), 10, "share", "--key", key, "--book");
 }
 
 /* An entry of a study with other servers. */

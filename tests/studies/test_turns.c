@@ -399,9 +399,7 @@ TEST(an_upload_that_is_damaged_is_told)
 
 static void start_again(struct turns_scene *c)
 {
-    unlink(file(c, "server1.log"));
-    c->server[1] = support_serve(&c->s, 1, c->s.path);
-    assert_true(support_wait_for(file(c, "server1.log"), "is ready", 60));
+    c->server[1] = support_serve_ready(&c->s, 1, c->s.path);
 }
 
 /*

@@ -39,13 +39,7 @@ struct warrants_scene {
     struct log log;
 };
 
-static int trefoil(struct warrants_scene *c, const char *const *words)
-{
-    unlink(file(c, "said.log"));
-    return support_run(file(c, "said.log"), 60, words);
-}
-
-#define TREFOIL(c, ...) trefoil(c, (const char *const[]){__VA_ARGS__, NULL})
+#define TREFOIL(c, ...) ANEW(file(c, "said.log"), 60, __VA_ARGS__)
 
 static void add_approvers(struct warrants_scene *c)
 {

@@ -25,13 +25,7 @@ struct whose_run_scene {
     struct log log;
 };
 
-static int trefoil(struct whose_run_scene *c, const char *const *words)
-{
-    unlink(file(c, "said.log"));
-    return support_run(file(c, "said.log"), 60, words);
-}
-
-#define TREFOIL(c, ...) trefoil(c, (const char *const[]){__VA_ARGS__, NULL})
+#define TREFOIL(c, ...) ANEW(file(c, "said.log"), 60, __VA_ARGS__)
 
 static void scene_new(struct whose_run_scene *c)
 {

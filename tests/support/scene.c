@@ -4,9 +4,7 @@
 
 void start_server(struct scene *c, unsigned i, const char *study)
 {
-    unlink(file(c, "server%u.log", i));
-    c->server[i] = support_serve(&c->s, i, study);
-    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 60));
+    c->server[i] = support_serve_ready(&c->s, i, study);
 }
 
 void restart_server(struct scene *c, unsigned i, const char *study)

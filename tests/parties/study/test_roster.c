@@ -340,16 +340,14 @@ static void restart(struct roster_scene *c, unsigned i, const char *study)
 
 static int share(struct roster_scene *c, const char *study, const char *key, unsigned data)
 {
-    unlink(file(c, "share.log"));
-    return COMMAND(file(c, "share.log"), 60, "share", study, file(c, "o%u.csv", data), "--key",
-                   file(c, "%s", key));
+    return ANEW(file(c, "share.log"), 60, "share", study, file(c, "o%u.csv", data), "--key",
+                file(c, "%s", key));
 }
 
 static int run_study(struct roster_scene *c, const char *study)
 {
-    unlink(file(c, "run.log"));
-    return COMMAND(file(c, "run.log"), 60, "run", study, "--key", file(c, "a.key"), "--out",
-                   file(c, "out"));
+    return ANEW(file(c, "run.log"), 60, "run", study, "--key", file(c, "a.key"), "--out",
+                file(c, "out"));
 }
 
 TEST(amended_in_the_middle_of_collecting)

@@ -332,17 +332,15 @@ TEST(one_wrong_word_stops_both)
 
 static int run_study(const struct support_study *s)
 {
-    unlink(support_path(s, "run.log"));
-    return COMMAND(support_path(s, "run.log"), 60, "run", s->path, "--key",
-                   support_path(s, "a.key"), "--out", support_path(s, "out"), "--rounds=1");
+    return ANEW(support_path(s, "run.log"), 60, "run", s->path, "--key", support_path(s, "a.key"),
+                "--out", support_path(s, "out"), "--rounds=1");
 }
 
 static int resume(const struct support_study *s, unsigned i)
 {
-    unlink(support_path(s, "resume.log"));
-    return COMMAND(support_path(s, "resume.log"), 30, "recover", s->path, "--key",
-                   support_path(s, "s%u.key", i), "--folder", support_path(s, "server%u", i),
-                   "--resume");
+    return ANEW(support_path(s, "resume.log"), 30, "recover", s->path, "--key",
+                support_path(s, "s%u.key", i), "--folder", support_path(s, "server%u", i),
+                "--resume");
 }
 
 /* Killed at each sync, it never let the server go on without a line in the audit log. */
@@ -428,9 +426,7 @@ TEST(a_server_that_stopped_serves_no_run)
     file_says(support_path(&s, "server2/audit.log"), " resumed checks 9 left 1 failed 1 ");
     assert_int_equal(resume(&s, 2), 0);
     file_says(support_path(&s, "resume.log"), "nothing stopped this server");
-    unlink(support_path(&s, "server2.log"));
-    server[2] = support_serve(&s, 2, s.path);
-    assert_true(support_wait_for(support_path(&s, "server2.log"), "is ready", 60));
+    server[2] = support_serve_ready(&s, 2, s.path);
     assert_int_equal(run_study(&s), 0);
     EXPECT(0, support_path(&s, "audit.txt"), 20, "audit", support_path(&s, "server0/audit.log"),
            support_path(&s, "server1/audit.log"), support_path(&s, "server2/audit.log"));
