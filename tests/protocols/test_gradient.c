@@ -130,16 +130,11 @@ static size_t part_columns(const struct gradient_scene *s, size_t part, size_t *
     return part == 0 ? half : s->kind->columns - half;
 }
 
-static unsigned code_bits(const struct gradient_scene *s, size_t column)
-{
-    return records_code_bits(s->kind->size[column]);
-}
-
 static size_t part_bytes(const struct gradient_scene *s, size_t batch, size_t part)
 {
     size_t first, count = part_columns(s, part, &first), planes = 1;
     for (size_t a = first; a < first + count; a++)
-        planes += code_bits(s, a);
+        planes += records_code_bits(s->kind->size[a]);
     return planes * records_plane_bytes(s->count[batch]);
 }
 
@@ -176,7 +171,7 @@ static bool read_row(const struct gradient_scene *s, size_t batch, size_t row, u
         valid = valid && plane_bit(s, batch, k, 0, row);
         for (size_t a = first; a < first + count; a++) {
             code[a] = 0;
-            for (unsigned b = 0; b < code_bits(s, a); b++)
+            for (unsigned b = 0; b < records_code_bits(s->kind->size[a]); b++)
                 code[a] = 2 * code[a] + plane_bit(s, batch, k, plane++, row);
         }
     }

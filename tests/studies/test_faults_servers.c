@@ -511,12 +511,6 @@ static int purge(struct faults_scene *c)
                 "--folder", file(c, "server0"), "--purge");
 }
 
-static int check_statement(struct faults_scene *c)
-{
-    return COMMAND(file(c, "check.log"), 60, "check", c->s.path, "--statement",
-                   file(c, "server0/purge.txt"));
-}
-
 /* The same command purges, whatever has failed, and the owners get a statement of it. */
 static bool purge_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
@@ -526,7 +520,8 @@ static bool purge_survives(struct faults_scene *c, unsigned victim, const char *
     int code = purge(c);
     faults_disarm();
     faults_expect_words(file(c, "purge.log"), code, kind, n);
-    if (purge(c) != 0 || check_statement(c) != 0)
+    if (purge(c) != 0 || COMMAND(file(c, "check.log"), 60, "check", c->s.path, "--statement",
+                                 file(c, "server0/purge.txt")) != 0)
         fail_msg("%s%ld in a purge: it does not go on", kind, n);
     return faults_happened(c);
 }

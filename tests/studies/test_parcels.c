@@ -49,11 +49,6 @@ static void load_parcel(struct scene *c, const char *path, struct parcel *p)
     OK(parcel_parse(p, c->s.study, path, &b, &quiet));
 }
 
-static void cut_file(const char *path, size_t n)
-{
-    assert_int_equal(truncate(path, (off_t)n), 0);
-}
-
 /* --- as people do it -------------------------------------------------------------------------- */
 
 /* The receipt names the commitments to all bytes, so the two uploads have the same. */
@@ -105,13 +100,13 @@ TEST(send_goes_on_where_it_was_cut)
     SEND(&c, 0, parcel);
     OK(file_read(answers, PARCEL_MAX, &whole, &quiet));
     for (size_t n = 1; n < whole.size; n += whole.size / 4) {
-        cut_file(answers, n);
+        assert_int_equal(truncate(answers, (off_t)n), 0);
         SEND(&c, 0, parcel);
         file_says(file(&c, "send.log"), "is damaged, or of another parcel");
     }
     SHARE(&c, 0, BIG, "--keep", parcel);
     OK(support_copy(parcel, copy));
-    cut_file(copy, p.file.size - 1);
+    assert_int_equal(truncate(copy, (off_t)p.file.size - 1), 0);
     SEND(&c, 6, copy);
     file_says(file(&c, "send.log"), "is no parcel, or it is cut");
 }

@@ -74,12 +74,6 @@ static int share_with(struct serve_house *h, unsigned owner, const char *study)
                    "--key", file(h, "o%u.key", owner));
 }
 
-static pid_t start_share(struct serve_house *h, unsigned owner)
-{
-    return START(file(h, "share%u.log", owner), "share", h->s.path, file(h, "o%u.csv", owner),
-                 "--key", file(h, "o%u.key", owner));
-}
-
 /* It can still be waited for. */
 static bool has_ended(pid_t pid)
 {
@@ -418,7 +412,8 @@ TEST(a_key_that_floods_is_slowed_and_others_are_served)
     }
     assert_true(served >= ALLOWED);
     /* meanwhile */
-    pid_t other = start_share(&h, 1);
+    pid_t other = START(file(&h, "share1.log"), "share", h.s.path, file(&h, "o1.csv"), "--key",
+                        file(&h, "o1.key"));
     while (!has_ended(other))
         ask_many(&c, &served, &refused);
     assert_int_equal(support_wait(other, 10), 0);

@@ -348,11 +348,6 @@ static void fill(struct uploads_stage *c, bool real)
     close(fd);
 }
 
-static void make_room(struct uploads_stage *c, bool real)
-{
-    assert_int_equal(unlink(real ? file(c, "server0/filler") : c->full), 0);
-}
-
 TEST(a_full_disk_is_told_and_passes)
 {
     struct uploads_stage *c = *state;
@@ -381,12 +376,12 @@ TEST(a_full_disk_is_told_and_passes)
     /* it lives, and still has what it had */
     status_says(c, "  o0                   held by all three, ");
     status_says(c, "  o1                   nothing yet");
-    make_room(c, real);
+    assert_int_equal(unlink(real ? file(c, "server0/filler") : c->full), 0);
     share(c, BIG);
     /* even after a crash in the middle of a full disk */
     fill(c, real);
     support_kill(&c->server[0]);
-    make_room(c, real);
+    assert_int_equal(unlink(real ? file(c, "server0/filler") : c->full), 0);
     start(c, 0);
     wait_ready(c, 0);
     is_held(c, 0);

@@ -10,11 +10,6 @@
 #define CODES 6 /* documented exit codes are 0 to 6 */
 #define LOG_SIZE 8192
 
-static bool tries_all(void)
-{
-    return getenv("TREFOIL_LONG") != NULL;
-}
-
 /*
  * A study of one owner, whose table is o0.csv; the test's initial state may hold other
  * study_options.
@@ -125,7 +120,7 @@ static void sweep(struct faults_scene *c, faults_trial survives, unsigned server
     for (unsigned i = 0; i < servers; i++)
         if (one > 0)
             faults += survives(c, i, w->kind, one);
-        else if (tries_all())
+        else if (getenv("TREFOIL_LONG") != NULL)
             faults += sweep_all(c, survives, i, w);
         else if (i == w->victim)
             faults += survives(c, i, w->kind, first + w->step) || survives(c, i, w->kind, first);
@@ -188,7 +183,7 @@ void faults_command(struct faults_scene *c, const struct faults_command *t)
     for (size_t k = 0; k < KINDS; k++) {
         bool often = strcmp(kinds[k], "alloc@") == 0 || strcmp(kinds[k], "read:") == 0;
         long later = often && t->step > 1 ? 1 + t->step : 3;
-        if (tries_all())
+        if (getenv("TREFOIL_LONG") != NULL)
             for (long n = 1; try_command(c, t, kinds[k], n); n++)
                 faults++;
         else

@@ -617,11 +617,6 @@ TEST(shares_are_those_of_counts)
     assert_true(known > 50);
 }
 
-static double operated(char op, double a, double b)
-{
-    return op == '+' ? a + b : op == '-' ? a - b : op == '*' ? a * b : a / b;
-}
-
 /* An operation gives what it gives on the answers to its two sides, on every line. */
 TEST(arithmetic_is_that_of_the_answers)
 {
@@ -657,7 +652,10 @@ TEST(arithmetic_is_that_of_the_answers)
                                       *of[2] = {&a[1]->value[line], &a[2]->value[line]};
             const double x = numbers[0] ? strtod(asked[i].left, NULL) : of[0]->number;
             const double y = numbers[1] ? strtod(asked[i].right, NULL) : of[1]->number;
-            const double right = operated(asked[i].op, x, y);
+            const double right = asked[i].op == '+'   ? x + y
+                                 : asked[i].op == '-' ? x - y
+                                 : asked[i].op == '*' ? x * y
+                                                      : x / y;
             assert_true(v->known == ((numbers[0] || of[0]->known) && (numbers[1] || of[1]->known) &&
                                      isfinite(right)));
             known += v->known;

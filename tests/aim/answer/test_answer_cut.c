@@ -29,11 +29,6 @@ struct answer_cut_world {
 static const struct clique cliques[MEASURED] = {
     {1, {0}}, {1, {1}}, {1, {2}}, {2, {0, 1}}, {2, {1, 2}}};
 
-static double gauss(struct random *r)
-{
-    return ldexp((double)random_gauss(r), -RANDOM_GAUSS_BITS);
-}
-
 /* Each code of a has the same number of rows in every world; b follows from a's group, c from b. */
 static void draw_rows(struct answer_cut_world *w, struct random *r)
 {
@@ -94,7 +89,7 @@ static void world_new(struct answer_cut_world *w, uint64_t seed, double sigma)
         x->merges = cliques[k].n > 1 ? &w->merges : NULL;
         count(w, x, w->y[k]);
         for (uint64_t i = measurement_cells(x, w->domain); i-- > 0;)
-            w->y[k][i] += sigma * gauss(&r);
+            w->y[k][i] += sigma * ldexp((double)random_gauss(&r), -RANDOM_GAUSS_BITS);
     }
     struct model_terms t = {.domain = w->domain,
                             .merges = &w->merges,

@@ -232,11 +232,6 @@ TEST(below_is_even)
     assert_in_range(count[0], 430, 570);
 }
 
-static double phi(double x)
-{
-    return 0.5 * erfc(-x / sqrt(2));
-}
-
 TEST(gaussians_have_their_moments_and_tails)
 {
     enum { N = 200000 };
@@ -256,7 +251,7 @@ TEST(gaussians_have_their_moments_and_tails)
     assert_true(fabs(m2 / N - 1) < 4.5 * sqrt(2.0 / N));
     assert_true(fabs(m4 / N - 3) < 4.5 * sqrt(96.0 / N));
     for (int c = 0; c < 8; c++) {
-        double p = phi(cut[c]);
+        double p = 0.5 * erfc(-cut[c] / sqrt(2));
         assert_true(fabs(below[c] - N * p) < 4.5 * sqrt(N * p * (1 - p)) + 1);
     }
 }

@@ -56,12 +56,6 @@ run_with(struct train_scene *s, struct train_options *o, unsigned lost, unsigned
     return result;
 }
 
-static struct train_result *run_without(struct train_scene *s, struct train_options *o,
-                                        unsigned lost, unsigned counts_lost)
-{
-    return run_with(s, o, lost, counts_lost, ask_lossy);
-}
-
 static enum err ask_without_test(void *self, const struct ask *a, struct ask_told *told)
 {
     struct train_lossy *l = self;
@@ -71,7 +65,7 @@ static enum err ask_without_test(void *self, const struct ask *a, struct ask_tol
 
 static struct train_result *run(struct train_scene *s, struct train_options *o, unsigned lost)
 {
-    return run_without(s, o, lost, 0);
+    return run_with(s, o, lost, 0, ask_lossy);
 }
 
 /* The second class has a + b > 15. */
@@ -159,7 +153,8 @@ TEST(a_run_whose_counts_were_lost_twice_ends_early)
             .limits = {.rho = 0.5, .epsilon_slack = 2 + 12 * features_weights(s.f)},
             .slack = {.marginal = 1},
             .steps = 12};
-        struct train_result *r CLEAN(train_result_free) = run_without(&s, &o, UINT32_MAX, lost);
+        struct train_result *r CLEAN(train_result_free) = run_with(&s, &o, UINT32_MAX, lost,
+                                                                   ask_lossy);
         assert_int_equal(r->steps, 13 - lost);
         assert_true(r->spent == r->step[r->steps - 1].spent);
         check_mean(&s, r);

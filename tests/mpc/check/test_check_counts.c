@@ -447,17 +447,12 @@ TEST(no_altered_word_opens_anything_else)
 
 #define SHIFT 9
 
-static enum err run_once(struct party *p, struct check_counts_inputs *in)
-{
-    return truncate_signed_ring64(p, in->out, in->v, SHIFT);
-}
-
 /* Server 0 has other low bits in its part, so other carries out of them, and nothing else. */
 static enum err run_lie(struct party *p, struct check_counts_inputs *in)
 {
     for (size_t i = 0; i < 64 && p->index == 0; i++)
         in->v.a[i] ^= ((uint64_t)1 << SHIFT) - 1;
-    return run_once(p, in);
+    return truncate_signed_ring64(p, in->out, in->v, SHIFT);
 }
 JOB(once, play->n)
 JOB(lie, play->n)
@@ -479,7 +474,7 @@ static enum err run_keeping(struct party *p, struct check_counts_inputs *in)
 {
     if (p->index == 0)
         kept = in->out.b + party_parts(p, in->out.n, 64).j.begin;
-    return run_once(p, in);
+    return truncate_signed_ring64(p, in->out, in->v, SHIFT);
 }
 JOB(keeping, play->n)
 

@@ -173,11 +173,6 @@ static int admit_with(struct office *w, const char *who, const char *option, con
     return admit_more(w, who, (const char *const[4]){option, value});
 }
 
-static int admit_to(struct office *w, const char *who, const char *folder, const char *earlier)
-{
-    return admit_more(w, who, (const char *const[4]){"--folder", folder, "--earlier", earlier});
-}
-
 static int admit(struct office *w, const char *who)
 {
     return admit_with(w, who, NULL, NULL);
@@ -255,7 +250,8 @@ TEST(another_issuer_goes_on_where_the_first_ended)
     assert_int_equal(admit_with(&w, "8", "--earlier", earlier), 0); /* again is fine */
     support_says(w.o.out, "0 of them had");
     /* as after a crash between the register and the folder: others have new ones too */
-    assert_int_equal(admit_to(&w, "8", folder, earlier), 0);
+    assert_int_equal(
+        admit_more(&w, "8", (const char *const[4]){"--folder", folder, "--earlier", earlier}), 0);
     take_file(&w, "each/0.token", text);
     assert_string_equal(text, then);
     take_file(&w, "each/1.token", text);

@@ -364,11 +364,6 @@ static enum err backup(struct stores_bench *b, const char *folder, const char *f
                         &contents, &quiet);
 }
 
-static void write_log(struct stores_bench *b, const char *text)
-{
-    OK(file_write(support_path(&b->s, "server0/audit.log"), 0600, text, strlen(text), &quiet));
-}
-
 /* A failed attempt leaves nothing behind, so that the next one can succeed. */
 TEST(a_backup_that_is_none_is_not_restored)
 {
@@ -378,7 +373,7 @@ TEST(a_backup_that_is_none_is_not_restored)
     OK(backup(&b, "server0", "bare")); /* a server that never got so far */
     OK(restore(&b, "bare", "empty"));
     assert_false(there(&b, "empty/audit.log"));
-    write_log(&b, "a line\nand half a");
+    OK(file_write(support_path(&b.s, "server0/audit.log"), 0600, "a line\nand half a", 17, &quiet));
     for (size_t k = 0; k < sizeof ruins / sizeof *ruins; k++) {
         sqlite3 *db;
         OK(backup(&b, "server0", "backup"));

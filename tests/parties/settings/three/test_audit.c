@@ -292,21 +292,11 @@ static double likelihood_of_form(const struct audit_running *a, const struct out
 }
 
 /* Where noise was used twice, this part has none. */
-static double difference(const struct outcome *o)
-{
-    return o->a[0] - o->b[0];
-}
-
-static double first_selected(const struct outcome *o)
-{
-    return o->index == 0;
-}
-
 static double statistic(const struct audit_running *a, size_t s, const struct outcome *o)
 {
     if (s == 0)
         return a->shift > 0 ? likelihood_of_form(a, o) : likelihood(a, o);
-    return s == 1 ? difference(o) : first_selected(o);
+    return s == 1 ? o->a[0] - o->b[0] : o->index == 0;
 }
 
 static double shown_loss(const struct audit_running *a)
