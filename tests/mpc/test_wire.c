@@ -211,17 +211,14 @@ TEST(whole_studies_send_what_they_sent)
 {
     for (size_t k = 0; k < sizeof studies / sizeof *studies; k++) {
         struct study_options o = studies[k];
-        struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+        struct whole *w CLEAN(whole_end) = whole_new(&o);
         uint32_t digest[3];
-        assert_non_null(w);
         o.owners = OWNERS;
         o.rounds = 3;
         o.epsilon = 3;
-        whole_new(w, &o);
         fix_uploads(w);
         OK(wire_run(13, run_study, w, digest));
         check("study", k, digest);
-        whole_free(w);
     }
 }
 

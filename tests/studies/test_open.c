@@ -214,9 +214,8 @@ static int share(struct open_scene *c, unsigned k, const char *csv, const char *
 
 static double total_of(const char *path)
 {
-    json_t *all = json_load_file(path, 0, NULL);
+    json_auto_t *all = json_load_file(path, 0, NULL);
     const double total = json_number_value(json_object_get(all, "total"));
-    json_decref(all);
     return total;
 }
 

@@ -163,7 +163,8 @@ TEST(a_run_in_sweeps_is_killed_and_goes_on)
     assert_true(support_wait_for(file(&c, "out.log"), "\n3/6 ", 60));
     support_kill(&run);
     expect_code(support_wait(start_run(&c, "out", "--quick"), 120), 0, file(&c, "out.log"));
-    json_t *doc = json_load_file(file(&c, "out/measurements.json"), JSON_REJECT_DUPLICATES, NULL);
+    json_auto_t *doc = json_load_file(file(&c, "out/measurements.json"), JSON_REJECT_DUPLICATES,
+                                      NULL);
     assert_int_equal(json_array_size(json_object_get(doc, "scores")), 3);
     assert_true(json_is_number(
         json_object_get(json_object_get(json_object_get(doc, "assess"), "all"), "error")));
@@ -178,11 +179,9 @@ TEST(a_run_in_sweeps_is_killed_and_goes_on)
     EXPECT(0, file(&c, "refit.log"), 60, "refit", file(&c, "out"), "--study", c.s.path, "--quick",
            "--out", file(&c, "again"));
     assert_true(support_same_files(file(&c, "out/model"), file(&c, "again/model")));
-    json_t *refitted = json_load_file(file(&c, "again/measurements.json"), JSON_REJECT_DUPLICATES,
-                                      NULL);
+    json_auto_t *refitted = json_load_file(file(&c, "again/measurements.json"),
+                                           JSON_REJECT_DUPLICATES, NULL);
     assert_true(json_equal(json_object_get(doc, "assess"), json_object_get(refitted, "assess")));
-    json_decref(refitted);
-    json_decref(doc);
     check_logs(&c);
     assert_true(support_stop_all(c.server)); /* once more asks nobody */
     expect_code(support_wait(start_run(&c, "out", "--quick"), 60), 0, file(&c, "out.log"));

@@ -144,11 +144,10 @@ TEST(a_provider_and_a_keeper_make_joint_noise)
 /* But for what the session begins with (mpc/pair/pair.h). */
 static json_int_t results_sent(struct scene *c, const char *out)
 {
-    json_t *stats = json_load_file(file(c, "%s/stats.json", out), 0, NULL);
+    json_auto_t *stats = json_load_file(file(c, "%s/stats.json", out), 0, NULL);
     const json_t *count = json_object_get(json_array_get(json_object_get(stats, "servers"), 0),
                                           "compute");
     const json_int_t sent = json_integer_value(json_object_get(count, "payload_sent"));
-    json_decref(stats);
     return sent - PAIR_CHOICES_SIZE;
 }
 

@@ -147,7 +147,7 @@ TEST(a_server_that_nobody_has_asked_stops_with_its_ranks)
 static void expect_costs(struct scene *c)
 {
     static const char *const phases[] = {"noise", "compute"};
-    json_t *doc = json_load_file(file(c, "out%u/stats.json", 0), JSON_REJECT_DUPLICATES, NULL);
+    json_auto_t *doc = json_load_file(file(c, "out%u/stats.json", 0), JSON_REJECT_DUPLICATES, NULL);
     const json_t *servers = json_object_get(doc, "servers");
     assert_int_equal(json_array_size(servers), STUDY_SERVERS_MOST);
     for (unsigned k = 0; k < 2; k++) {
@@ -162,7 +162,6 @@ static void expect_costs(struct scene *c)
         assert_true(sent > 0);
         assert_int_equal(sent, received);
     }
-    json_decref(doc);
 }
 
 static void expect_run(const unsigned ranks[STUDY_SERVERS_MOST], const struct study_options *o)

@@ -30,10 +30,10 @@ struct call *fresh(size_t n, uint64_t seed)
     return c;
 }
 
-void finish(struct call *c)
+void finish(struct call **c)
 {
-    three_result_free(&c->out);
-    memory_free(&c);
+    three_result_free(&(*c)->out);
+    memory_free(c);
 }
 
 uint64_t mask_of(unsigned width)

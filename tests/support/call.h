@@ -37,5 +37,5 @@ static const uint64_t edges[] = {0,
                                  (uint64_t)1 << 32};
 
 struct call *fresh(size_t n, uint64_t seed);
-void finish(struct call *c);
+void finish(struct call **c);
 uint64_t mask_of(unsigned width);

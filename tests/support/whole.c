@@ -335,13 +335,15 @@ enum err run_mpc(struct party *p, void *shared)
     return e;
 }
 
-void whole_new(struct whole *w, const struct study_options *o)
+struct whole *whole_new(const struct study_options *o)
 {
-    whole_new_persons(w, o, &(const struct whole_persons){0});
+    struct whole *w = NULL;
+    OK(memory_new(&w, 1));
+    whole_fill(w, o, &(const struct whole_persons){0});
+    return w;
 }
 
-void whole_new_persons(struct whole *w, const struct study_options *o,
-                       const struct whole_persons *persons)
+void whole_fill(struct whole *w, const struct study_options *o, const struct whole_persons *persons)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     memset(w, 0, sizeof *w);
@@ -373,6 +375,12 @@ void whole_free(struct whole *w)
     table_free(&w->all);
     bounds_free(&w->bounds);
     support_study_free(&w->s);
+}
+
+void whole_end(struct whole **w)
+{
+    whole_free(*w);
+    memory_free(w);
 }
 
 static enum err next_samples(struct whole_replay *r, enum noise_law kind, size_t n, int64_t *out)

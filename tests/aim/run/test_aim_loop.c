@@ -603,7 +603,7 @@ TEST(measurements_are_written_as_documented)
     bytes_put_u8(&text, 0);
     assert_non_null(
         strstr((const char *)text.data, "\"epsilon\":1.0,\"delta\":1e-05,\"rho\":0.1,"));
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    json_auto_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     assert_non_null(root);
     assert_string_equal(json_string_value(json_object_get(root, "format")),
                         "trefoil-measurements-1");
@@ -615,7 +615,6 @@ TEST(measurements_are_written_as_documented)
     assert_true(json_real_value(json_array_get(json_object_get(m, "values"), 0)) ==
                 a->measurement[5].y[0]);
     assert_true(json_real_value(json_object_get(m, "sigma")) == a->measurement[5].sigma);
-    json_decref(root);
     s.domain->attribute[0].name[0] = (char)0xff;
     assert_int_equal(output_measurements(path, &terms, NULL), ERR_DATA);
     unlink(path);

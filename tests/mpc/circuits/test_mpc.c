@@ -20,7 +20,7 @@ static enum err run_multiply(struct party *p, struct call *c)
 TEST(multiply_is_multiplication)
 {
     for (size_t l = 0; l < LENGTHS; l++) {
-        struct call *c = fresh(lengths[l], l);
+        struct call *c CLEAN(finish) = fresh(lengths[l], l);
         execute(c, run_multiply);
         assert_true(three_replicated(&c->out, 64));
         for (size_t i = 0; i < c->n; i++)
@@ -28,7 +28,6 @@ TEST(multiply_is_multiplication)
         assert_int_equal(c->costs.rounds, 1);
         for (int s = 0; s < 3; s++)
             assert_int_equal(c->costs.sent[s], 8 * c->n);
-        finish(c);
     }
 }
 
@@ -43,13 +42,12 @@ static enum err run_multiply128(struct party *p, struct call *c)
 
 TEST(multiply128_is_multiplication)
 {
-    struct call *c = fresh(200, 3);
+    struct call *c CLEAN(finish) = fresh(200, 3);
     execute(c, run_multiply128);
     assert_true(three_replicated(&c->out, 128));
     for (size_t i = 0; i < c->n; i++)
         assert_true(three_sum128(&c->out, i) == c->wide[i] * c->wide[i]);
     assert_int_equal(c->costs.sent[1], 16 * c->n);
-    finish(c);
 }
 
 static enum err run_inner(struct party *p, struct call *c)
@@ -66,7 +64,7 @@ static enum err run_inner(struct party *p, struct call *c)
 
 TEST(inner_costs_its_output)
 {
-    struct call *c = fresh(4, 5);
+    struct call *c CLEAN(finish) = fresh(4, 5);
     const size_t start[] = {0, 0, 1, 700, 1000};
     memcpy(c->start, start, sizeof start);
     execute(c, run_inner);
@@ -78,7 +76,6 @@ TEST(inner_costs_its_output)
     }
     assert_int_equal(c->costs.rounds, 1);
     assert_int_equal(c->costs.sent[2], 4 * 8);
-    finish(c);
 }
 
 static enum err run_open(struct party *p, struct call *c)
@@ -94,7 +91,7 @@ static enum err run_open(struct party *p, struct call *c)
 
 TEST(open_gives_all_three_the_value_and_counts)
 {
-    struct call *c = fresh(70, 9);
+    struct call *c CLEAN(finish) = fresh(70, 9);
     execute(c, run_open);
     for (int s = 0; s < 3; s++)
         for (size_t i = 0; i < c->n; i++) {
@@ -106,7 +103,6 @@ TEST(open_gives_all_three_the_value_and_counts)
     assert_int_equal(c->costs.opened_values[OPEN_NOISY_MARGINAL], 70);
     assert_int_equal(c->costs.opened_values[OPEN_REJECT_BIT], 70);
     assert_int_equal(c->costs.sent[0], 70 * 8 + 2 * 8);
-    finish(c);
 }
 
 static enum err refuse(void *self, enum party_reason reason, size_t values)
@@ -125,10 +121,9 @@ static enum err run_refused(struct party *p, struct call *c)
 
 TEST(the_audit_hook_can_stop_an_opening)
 {
-    struct call *c = fresh(5, 9);
+    struct call *c CLEAN(finish) = fresh(5, 9);
     execute(c, run_refused);
     assert_int_equal(c->costs.sent[0], 0);
-    finish(c);
 }
 
 /* --- bits ------------------------------------------------------------------------------------- */
@@ -137,7 +132,7 @@ TEST(slicing_is_undone_by_unslicing)
 {
     for (size_t l = 0; l < LENGTHS; l++)
         for (unsigned width = 1; width <= 128; width += width < 8 ? 1 : 7) {
-            struct call *c = fresh(lengths[l], l);
+            struct call *c CLEAN(finish) = fresh(lengths[l], l);
             uint64_t *planes CLEAN(memory_release) = memory_words(bits_words(c->n) * width, 8);
             uint64_t *back CLEAN(memory_release) = memory_words(c->n, 8);
             word128 *wide CLEAN(memory_release) = memory_words(c->n, 16);
@@ -156,7 +151,6 @@ TEST(slicing_is_undone_by_unslicing)
             for (size_t i = 0; i < c->n; i++)
                 assert_true(wide[i] == (width == 128 ? c->wide[i]
                                                      : (c->wide[i] & (((word128)1 << width) - 1))));
-            finish(c);
         }
 }
 
@@ -174,14 +168,13 @@ static enum err run_and(struct party *p, struct call *c)
 TEST(and_costs_one_bit)
 {
     for (size_t l = 0; l < LENGTHS; l++) {
-        struct call *c = fresh(lengths[l], l);
+        struct call *c CLEAN(finish) = fresh(lengths[l], l);
         execute(c, run_and);
         assert_true(three_replicated(&c->out, 64));
         for (size_t i = 0; i < c->n; i++)
             assert_true((uint64_t)three_xor(&c->out, i) == ~(c->x[i] & c->y[i]));
         assert_int_equal(c->costs.sent[0], 64 * 8 * bits_words(c->n));
         assert_int_equal(c->costs.rounds, 1);
-        finish(c);
     }
 }
 
@@ -198,14 +191,13 @@ static enum err run_and_all(struct party *p, struct call *c)
 TEST(and_all_is_one_only_for_all_ones)
 {
     for (unsigned width = 1; width <= 9; width++) {
-        struct call *c = fresh(1 << width, 1);
+        struct call *c CLEAN(finish) = fresh(1 << width, 1);
         for (size_t i = 0; i < c->n; i++)
             c->x[i] = i;
         c->width = width;
         execute(c, run_and_all);
         for (size_t i = 0; i < c->n; i++)
             assert_int_equal((uint64_t)three_xor(&c->out, i), i + 1 == c->n);
-        finish(c);
     }
 }
 
@@ -224,7 +216,7 @@ static enum err run_add(struct party *p, struct call *c)
 TEST(add_adds_at_every_width)
 {
     for (unsigned width = 1; width <= 64; width++) {
-        struct call *c = fresh(100, width);
+        struct call *c CLEAN(finish) = fresh(100, width);
         c->width = width;
         c->start[0] = width % 2;
         execute(c, run_add);
@@ -233,7 +225,6 @@ TEST(add_adds_at_every_width)
             assert_true((uint64_t)three_xor(&c->out, i) ==
                         ((c->x[i] + c->y[i] + width % 2) & mask_of(width)));
         assert_int_equal(c->costs.rounds, width == 1 ? 0 : 1 + log2_ceil(width - 1));
-        finish(c);
     }
 }
 
@@ -275,7 +266,7 @@ static void expect_top_bit_costs(const struct three_costs *costs, unsigned width
 TEST(top_bit_at_every_width_and_length)
 {
     for (unsigned width = 1; width <= 64; width++) {
-        struct call *c = fresh(lengths[width % LENGTHS], width);
+        struct call *c CLEAN(finish) = fresh(lengths[width % LENGTHS], width);
         c->width = width;
         execute(c, run_top_bit);
         assert_true(three_replicated(&c->out, 1));
@@ -285,7 +276,6 @@ TEST(top_bit_at_every_width_and_length)
             assert_int_equal(c->costs.rounds, 0);
         else
             expect_top_bit_costs(&c->costs, width, c->n);
-        finish(c);
     }
 }
 

@@ -76,10 +76,10 @@ static struct cached_call *fresh(unsigned l, size_t cells)
     return fresh_on(l, cells, 1 << CACHED_GRID);
 }
 
-static void finish(struct cached_call *c)
+static void finish(struct cached_call **c)
 {
-    three_result_free(&c->out);
-    memory_free_all(&c->x, &c->c, &c);
+    three_result_free(&(*c)->out);
+    memory_free_all(&(*c)->x, &(*c)->c, c);
 }
 
 static void run(struct cached_call *c)
@@ -110,10 +110,9 @@ TEST(distances_are_exact)
                                      (UINT64_C(1) << 45) - 1};
     for (size_t w = 0; w < 9; w++)
         for (size_t n = 0; n < 8; n++) {
-            struct cached_call *c = fresh_on(widths[w], cells[n], units[(w + n) % 6]);
+            struct cached_call *c CLEAN(finish) = fresh_on(widths[w], cells[n], units[(w + n) % 6]);
             run(c);
             assert_true(c->after[0].exchanges - c->before[0].exchanges <= 3);
-            finish(c);
         }
 }
 
@@ -121,14 +120,13 @@ TEST(wide_counts)
 {
     static const unsigned widths[] = {18, 31, 33, 52};
     for (size_t w = 0; w < 4; w++) {
-        struct cached_call *c = fresh(widths[w], 300);
+        struct cached_call *c CLEAN(finish) = fresh(widths[w], 300);
         run(c);
         assert_int_equal(c->after[0].exchanges - c->before[0].exchanges,
                          log2_ceil(widths[w] <= 20   ? 4
                                    : widths[w] <= 40 ? 8
                                                      : 11) +
                              1);
-        finish(c);
     }
 }
 
@@ -192,7 +190,7 @@ TEST(a_dense_cell_costs_what_is_stated)
 {
     const size_t cells = 64 * 512;
     uint64_t all = 0;
-    struct cached_call *c = fresh(17, cells);
+    struct cached_call *c CLEAN(finish) = fresh(17, cells);
     for (size_t i = 0; i < c->lanes; i++)
         c->x[i] = i % 3;
     for (size_t i = 0; i < cells; i++)
@@ -211,7 +209,6 @@ TEST(a_dense_cell_costs_what_is_stated)
     assert_int_equal(c->cache_sent[0] + c->cache_sent[1] + c->cache_sent[2],
                      3 * c->lanes * 63 / 8 + 4 * c->lanes * 8);
     assert_int_equal(c->cache_rounds, 6);
-    finish(c);
 }
 
 TEST(cells_up_to_one_cost_nothing)
@@ -223,7 +220,7 @@ TEST(cells_up_to_one_cost_nothing)
     for (int s = 0; s < 3; s++)
         assert_int_equal(sent(c, s), 0);
     assert_int_equal(c->after[0].exchanges - c->before[0].exchanges, 0);
-    finish(c);
+    finish(&c);
     /* one larger cell among them costs one word of lanes for ANDs, and the choice of one element */
     c = fresh(17, 1000);
     for (size_t i = 0; i < c->lanes; i++)
@@ -231,7 +228,7 @@ TEST(cells_up_to_one_cost_nothing)
     run(c);
     assert_int_equal(sent(c, 0) + sent(c, 1) + sent(c, 2), 3 * 8 * 4 + (4 + 2) * 8);
     assert_int_equal(c->after[0].exchanges - c->before[0].exchanges, 3);
-    finish(c);
+    finish(&c);
 }
 
 static enum err out_of_range(struct party *p, void *shared)
@@ -258,11 +255,11 @@ TEST(what_could_wrap_is_refused)
     struct cached_call *c = fresh(5, 100);
     c->c[70] = ((uint64_t)32 << CACHED_GRID) + 1;
     OK(three_run(1, out_of_range, c, NULL));
-    finish(c);
+    finish(&c);
     c = fresh(5, 100);
     c->unit = (UINT64_C(1) << 57) + 1;
     OK(three_run(1, out_of_range, c, NULL));
-    finish(c);
+    finish(&c);
 }
 
 MAIN(three_each_kernel())

@@ -196,7 +196,7 @@ TEST(the_circle_is_the_product_of_three_points)
     mpf_t angle, exact;
     mpf_inits(angle, exact, NULL);
     for (unsigned which = 0; which < 2; which++) {
-        struct call *c = fresh(300, 6);
+        struct call *c CLEAN(finish) = fresh(300, 6);
         uint64_t random = 3;
         c->width = which;
         for (unsigned i = 0; i < c->n; i++) {
@@ -219,7 +219,6 @@ TEST(the_circle_is_the_product_of_three_points)
             set_circle(exact, which == 1, angle);
             worst = fmax(worst, fabs(off_by(got, ELEMENTARY_CIRCLE_BITS, exact)));
         }
-        finish(c);
     }
     print_message("# circle: off by %.2f of the stated bound\n", worst / ELEMENTARY_CIRCLE_ERROR);
     assert_true(worst <= ELEMENTARY_CIRCLE_ERROR);
@@ -327,7 +326,7 @@ static enum err run_root(struct party *p, struct call *c)
 TEST(a_root_is_right_to_its_stated_error)
 {
     const int64_t end = (int64_t)1 << (ELEMENTARY_ROOT_BITS - 4);
-    struct call *c = fresh(1000, 7);
+    struct call *c CLEAN(finish) = fresh(1000, 7);
     double worst = 0;
     mpf_t x, exact;
     mpf_inits(x, exact, NULL);
@@ -349,7 +348,6 @@ TEST(a_root_is_right_to_its_stated_error)
     print_message("# root: off by %.2f of the stated bound\n", worst / ELEMENTARY_ROOT_ERROR);
     assert_true(worst <= ELEMENTARY_ROOT_ERROR);
     mpf_clears(x, exact, NULL);
-    finish(c);
 }
 
 /* --- the logarithm ---------------------------------------------------------------------------- */
@@ -366,7 +364,7 @@ static enum err run_logarithm(struct party *p, struct call *c)
 
 TEST(a_logarithm_is_right_to_its_stated_error)
 {
-    struct call *c = fresh(1000, 7);
+    struct call *c CLEAN(finish) = fresh(1000, 7);
     long double worst = 0;
     for (size_t i = 0; i < c->n; i++)
         c->x[i] = i < 2 ? i : i == 2 ? (1 << 30) - 1 : c->x[i] >> 34;
@@ -377,7 +375,6 @@ TEST(a_logarithm_is_right_to_its_stated_error)
         worst = fmaxl(worst, fabsl(got - exact));
     }
     assert_true(worst <= ELEMENTARY_LOGARITHM_ERROR);
-    finish(c);
 }
 
 /* --- leading ones ----------------------------------------------------------------------------- */
@@ -427,7 +424,7 @@ TEST(a_leading_one_is_found_and_what_follows_it)
 {
     for (unsigned width = 2; width <= 64; width += width < 5 ? 1 : 12)
         for (size_t what = 0; what < 3; what++) {
-            struct call *c = fresh(width < 10 ? (size_t)1 << width : 1000, width);
+            struct call *c CLEAN(finish) = fresh(width < 10 ? (size_t)1 << width : 1000, width);
             unsigned layers = 0;
             c->width = width;
             c->start[0] = what;
@@ -445,7 +442,6 @@ TEST(a_leading_one_is_found_and_what_follows_it)
                                                      : c->y[lead] & mask_of(digits);
                 assert_true(three_xor(&c->out, i) == expected);
             }
-            finish(c);
         }
 }
 
@@ -464,11 +460,10 @@ static enum err cost_of_leading(struct party *p, struct call *c)
 
 TEST(a_leading_one_costs_what_it_says)
 {
-    struct call *c = fresh(64, 1);
+    struct call *c CLEAN(finish) = fresh(64, 1);
     execute(c, cost_of_leading);
     assert_int_equal(c->costs.rounds, 7 + 2);
     assert_int_equal(c->costs.sent[1], (309 + 2 * 48 + 7) * 8);
-    finish(c);
 }
 
 /* --- two numbers to the ring ------------------------------------------------------------------ */
@@ -494,7 +489,7 @@ static enum err run_two_to_ring(struct party *p, struct call *c)
 TEST(two_numbers_go_to_the_ring_in_one_call)
 {
     for (unsigned width = 10; width <= 50; width += 20) {
-        struct call *c = fresh(2 * (50 + width), width);
+        struct call *c CLEAN(finish) = fresh(2 * (50 + width), width);
         c->width = width;
         execute(c, run_two_to_ring);
         assert_int_equal(c->costs.rounds, 9);
@@ -502,7 +497,6 @@ TEST(two_numbers_go_to_the_ring_in_one_call)
             assert_true(
                 three_sum64(&c->out, i) ==
                 (i % 2 == 0 ? c->x[i / 2] & mask_of(width) : c->y[i / 2] & mask_of(60 - width)));
-        finish(c);
     }
 }
 

@@ -34,7 +34,7 @@ static enum err run_to_ring(struct party *p, struct call *c)
 TEST(bits_and_numbers_convert_both_ways)
 {
     for (unsigned width = 1; width <= 64; width += width < 4 ? 1 : 5) {
-        struct call *c = fresh(lengths[width % LENGTHS], width);
+        struct call *c CLEAN(finish) = fresh(lengths[width % LENGTHS], width);
         c->width = width;
         execute(c, run_to_bits);
         assert_true(three_replicated(&c->out, width));
@@ -44,7 +44,6 @@ TEST(bits_and_numbers_convert_both_ways)
         assert_true(three_replicated(&c->out, 64));
         for (size_t i = 0; i < c->n; i++)
             assert_true(three_sum64(&c->out, i) == (c->x[i] & mask_of(width)));
-        finish(c);
     }
 }
 
@@ -73,7 +72,7 @@ static enum err run_bit128(struct party *p, struct call *c)
 TEST(a_bit_becomes_a_number_for_four_elements)
 {
     for (size_t l = 0; l < LENGTHS; l++) {
-        struct call *c = fresh(lengths[l], l);
+        struct call *c CLEAN(finish) = fresh(lengths[l], l);
         execute(c, run_bit);
         assert_true(three_replicated(&c->out, 64));
         for (size_t i = 0; i < c->n; i++)
@@ -84,7 +83,6 @@ TEST(a_bit_becomes_a_number_for_four_elements)
         assert_true(three_replicated(&c->out, 128));
         for (size_t i = 0; i < c->n; i++)
             assert_true(three_sum128(&c->out, i) == (c->x[i] & 1));
-        finish(c);
     }
 }
 
@@ -122,7 +120,7 @@ TEST(numbers_that_bits_choose_add_up)
     };
     for (size_t l = 0; l < sizeof starts / sizeof *starts; l++) {
         size_t pairs = 0, lanes = 0;
-        struct call *c = fresh(1000, l);
+        struct call *c CLEAN(finish) = fresh(1000, l);
         for (size_t k = 0; k <= SUMS; k++)
             lanes = c->start[k] = starts[l][k] > lanes ? starts[l][k] : lanes;
         c->n = lanes;
@@ -142,7 +140,6 @@ TEST(numbers_that_bits_choose_add_up)
         assert_int_equal(c->costs.rounds, 1);
         assert_int_equal(c->costs.sent[0] + c->costs.sent[1] + c->costs.sent[2],
                          (4 * lanes + 2 * pairs) * 8);
-        finish(c);
     }
 }
 
@@ -169,7 +166,7 @@ static enum err run_truncate128(struct party *p, struct call *c)
 TEST(truncation_never_wraps)
 {
     for (unsigned shift = 1; shift < 63; shift += 3) {
-        struct call *c = fresh(1000, shift);
+        struct call *c CLEAN(finish) = fresh(1000, shift);
         c->width = shift;
         c->start[0] = shift;
         for (size_t i = 0; i < c->n; i++)
@@ -184,13 +181,12 @@ TEST(truncation_never_wraps)
         assert_int_equal(c->costs.rounds, 1);
         assert_int_equal(c->costs.sent[0] + c->costs.sent[1] + c->costs.sent[2],
                          (shift <= 32 ? 8 + 4 * 4 : 8 + 4 * 8) * c->n);
-        finish(c);
     }
 }
 
 TEST(signed_truncation_is_within_one_and_unbiased)
 {
-    struct call *c = fresh(1000, 4);
+    struct call *c CLEAN(finish) = fresh(1000, 4);
     double bias = 0;
     c->width = 76;
     c->start[0] = 5;
@@ -206,7 +202,6 @@ TEST(signed_truncation_is_within_one_and_unbiased)
         bias += (double)((got << 76) - (__int128)c->wide[i]) / 0x1p76;
     }
     assert_true(bias / 1000 < 0.06 && bias / 1000 > -0.06); /* deviation 0.41 / sqrt(1000) */
-    finish(c);
 }
 
 static enum err run_widen64(struct party *p, struct call *c)
@@ -222,7 +217,7 @@ static enum err run_widen64(struct party *p, struct call *c)
 
 TEST(widening_to_128_bits_is_exact)
 {
-    struct call *c = fresh(1000, 9);
+    struct call *c CLEAN(finish) = fresh(1000, 9);
     for (size_t i = 0; i < c->n; i++)
         c->x[i] &= UINT64_MAX >> 1;
     execute(c, run_widen64);
@@ -230,7 +225,6 @@ TEST(widening_to_128_bits_is_exact)
     for (size_t i = 0; i < c->n; i++)
         assert_true(three_sum128(&c->out, i) == c->x[i]);
     assert_int_equal(c->costs.rounds, 1);
-    finish(c);
 }
 
 /* --- argmax ----------------------------------------------------------------------------------- */
@@ -248,7 +242,7 @@ TEST(argmax_opens_the_lowest_largest_index_alone)
 {
     static const size_t sizes[] = {1, 2, 3, 10, 45};
     for (size_t k = 0; k < 25; k++) {
-        struct call *c = fresh(sizes[k % 5], k);
+        struct call *c CLEAN(finish) = fresh(sizes[k % 5], k);
         size_t best = 0;
         c->width = k < 15 ? 64 : 12;
         for (size_t i = 0; i < c->n; i++) { /* signed, with ties in the later rounds */
@@ -265,7 +259,6 @@ TEST(argmax_opens_the_lowest_largest_index_alone)
         for (unsigned r = 0; r < OPEN_REASONS; r++)
             if (r != OPEN_SELECTED_INDEX)
                 assert_int_equal(c->costs.opened_calls[r], 0);
-        finish(c);
     }
 }
 

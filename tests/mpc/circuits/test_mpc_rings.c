@@ -50,12 +50,12 @@ static struct rings_call *fresh(size_t n, uint64_t seed)
     return c;
 }
 
-static void finish(struct rings_call *c)
+static void finish(struct rings_call **c)
 {
     for (int s = 0; s < 3; s++) {
-        memory_free_all(&c->out[s][0], &c->out[s][1], &c->again[s]);
+        memory_free_all(&(*c)->out[s][0], &(*c)->out[s][1], &(*c)->again[s]);
     }
-    memory_free_all(&c->x, &c->y, &c);
+    memory_free_all(&(*c)->x, &(*c)->y, c);
 }
 
 /* --- words ------------------------------------------------------------------------------------ */
@@ -194,7 +194,7 @@ static enum err multiply64(struct party *p, struct share64 out, struct share64 x
         const size_t lengths[] = {0, 1, 63, 64, 65, tile - 1, tile, tile + 1, 3 * tile + 7};       \
         (void)state;                                                                               \
         for (size_t l = 0; l < 9; l++) {                                                           \
-            struct rings_call *c = fresh(lengths[l], l);                                           \
+            struct rings_call *c CLEAN(finish) = fresh(lengths[l], l);                             \
             execute(c, run_multiply##w);                                                           \
             for (size_t i = 0; i < c->n; i++) {                                                    \
                 uint64_t again = c->again[0][i] + c->again[1][i] + c->again[2][i];                 \
@@ -204,7 +204,6 @@ static enum err multiply64(struct party *p, struct share64 out, struct share64 x
             assert_int_equal(c->costs.rounds, 2);                                                  \
             for (int s = 0; s < 3; s++)                                                            \
                 assert_int_equal(c->costs.sent[s], 2 * w / 8 * c->n);                              \
-            finish(c);                                                                             \
         }                                                                                          \
     }                                                                                              \
     static enum err run_bit##w(struct party *p, struct rings_call *c)                              \
@@ -225,13 +224,12 @@ static enum err multiply64(struct party *p, struct share64 out, struct share64 x
         const size_t lengths[] = {0, 1, 2, 63, 64, 65, 191, 193, 1000, 3 * tile, 4 * tile + 77};   \
         (void)state;                                                                               \
         for (size_t l = 0; l < 11; l++) {                                                          \
-            struct rings_call *c = fresh(lengths[l], l);                                           \
+            struct rings_call *c CLEAN(finish) = fresh(lengths[l], l);                             \
             execute(c, run_bit##w);                                                                \
             for (size_t i = 0; i < c->n; i++)                                                      \
                 assert_int_equal((uint##w##_t)sum(c, i), c->x[i] & 1);                             \
             assert_int_equal(c->costs.rounds, 1);                                                  \
             assert_int_equal(sent(c), 4 * w / 8 * c->n);                                           \
-            finish(c);                                                                             \
         }                                                                                          \
     }
 
@@ -263,7 +261,7 @@ static enum err run_half32(struct party *p, struct rings_call *c)
 TEST(widening_and_halving_are_exact)
 {
     for (unsigned seed = 0; seed < 4; seed++) {
-        struct rings_call *c = fresh(5000, seed);
+        struct rings_call *c CLEAN(finish) = fresh(5000, seed);
         c->width = seed;
         for (size_t i = 0; i < c->n; i++)
             c->x[i] = i == 0 ? 0x7fff : c->x[i] & 0x7fff;
@@ -279,7 +277,6 @@ TEST(widening_and_halving_are_exact)
             assert_true(sum(c, i) == c->x[i] / 2);
         assert_int_equal(c->costs.rounds, 1);
         assert_int_equal(sent(c), 5 * 8 * c->n);
-        finish(c);
     }
 }
 
@@ -314,7 +311,7 @@ TEST(a_sum_of_matrix_products_costs_its_output)
                                       {1, 1, 200}, {3, 3, 31}};
     for (size_t s = 0; s < sizeof sides / sizeof *sides; s++) {
         const size_t m = sides[s][0], n = sides[s][1], k = sides[s][2];
-        struct rings_call *c = fresh(m * k + k * n + m * n, s);
+        struct rings_call *c CLEAN(finish) = fresh(m * k + k * n + m * n, s);
         memcpy(c->side, sides[s], sizeof sides[s]);
         execute(c, run_matrix);
         for (size_t i = 0; i < m * n; i++) {
@@ -326,7 +323,6 @@ TEST(a_sum_of_matrix_products_costs_its_output)
         assert_int_equal(c->costs.rounds, 1);
         for (int i = 0; i < 3; i++)
             assert_int_equal(c->costs.sent[i], 2 * m * n);
-        finish(c);
     }
 }
 
@@ -356,7 +352,7 @@ static enum err run_layer(struct party *p, struct rings_call *c)
 TEST(gates_of_a_layer_read_before_any_writes)
 {
     const size_t n = 64 * (MOVE_TILE / 8 / 3 + 5);
-    struct rings_call *c = fresh(n, 11);
+    struct rings_call *c CLEAN(finish) = fresh(n, 11);
     execute(c, run_layer);
     for (size_t i = 0; i < n && 5 * (i / 64) + 4 < n; i++) {
         uint64_t got[5], x0 = c->x[i] & 1, x1 = c->x[i] >> 1 & 1, x2 = c->x[i] >> 2 & 1;
@@ -376,7 +372,6 @@ TEST(gates_of_a_layer_read_before_any_writes)
         assert_int_equal(got[4], (x0 & x1 & x2) ^ (y1 & x1)); /* (x0 x1)(x0 x2) + y1 */
     }
     assert_int_equal(c->costs.rounds, 2);
-    finish(c);
 }
 
 static enum err run_argmax(struct party *p, struct rings_call *c)
@@ -390,7 +385,7 @@ static enum err run_argmax(struct party *p, struct rings_call *c)
 
 TEST(argmax_of_a_thousand_takes_six_rounds)
 {
-    struct rings_call *c = fresh(1000, 3);
+    struct rings_call *c CLEAN(finish) = fresh(1000, 3);
     size_t best = 0;
     c->width = 64;
     for (size_t i = 0; i < c->n; i++) {
@@ -403,13 +398,12 @@ TEST(argmax_of_a_thousand_takes_six_rounds)
         assert_int_equal(c->index[s], best);
     assert_int_equal(c->costs.rounds, 6);
     assert_int_equal(c->costs.opened_values[OPEN_SELECTED_INDEX], 1000);
-    finish(c);
 }
 
 /* More pairs than are compared at once. */
 TEST(argmax_of_many_is_tiled)
 {
-    struct rings_call *c = fresh(1500, 4);
+    struct rings_call *c CLEAN(finish) = fresh(1500, 4);
     c->width = 12;
     for (size_t i = 0; i < c->n; i++)
         c->x[i] = i == 1234 || i == 1400 ? 1023 : c->x[i] % 1023;
@@ -417,7 +411,6 @@ TEST(argmax_of_many_is_tiled)
     for (int s = 0; s < 3; s++)
         assert_int_equal(c->index[s], 1234);
     assert_int_equal(c->costs.rounds, 2 * 5 + 1);
-    finish(c);
 }
 
 MAIN(three_each_kernel())

@@ -145,7 +145,7 @@ TEST(json_has_the_digits_that_matter)
             "SELECT age, COUNT(*) AS \"0.10000000000000001\" FROM t GROUP BY age ORDER BY age DESC",
             "--json");
     support_says(a.out, "\"0.10000000000000001\"");
-    json_t *root = json_loads(a.out, 0, NULL);
+    json_auto_t *root = json_loads(a.out, 0, NULL);
     json_t *line = json_array_get(json_object_get(json_array_get(root, 0), "lines"), 0);
     rows = json_real_value(json_object_get(line, "rows"));
     assert_true(rows > 0);
@@ -155,7 +155,6 @@ TEST(json_has_the_digits_that_matter)
             break;
     }
     support_says(a.out, best);
-    json_decref(root);
 }
 
 /* The folder of a result works like its model; JSON has what the text has. */
@@ -171,12 +170,11 @@ TEST(questions_are_answered)
                         "COUNT(*)  rows\n   321.4   321\n\nCOUNT(*)  rows\n   321.4   321\n");
     snprintf(text, sizeof text, "SELECT \"%s\", COUNT(*) FROM t GROUP BY \"%s\"", name, name);
     TREFOIL(EXIT_OK, &a, &g, "query", g.s.folder, text, "--json");
-    json_t *root = json_loads(a.out, 0, NULL);
+    json_auto_t *root = json_loads(a.out, 0, NULL);
     json_t *line = json_array_get(json_object_get(json_array_get(root, 0), "lines"), 0);
     assert_non_null(json_object_get(json_object_get(line, "group"), name));
     assert_true(json_real_value(json_object_get(line, "rows")) > 1);
     assert_true(json_is_true(json_object_get(json_array_get(root, 0), "together")));
-    json_decref(root);
     TREFOIL(EXIT_OK, &a, &g, "query", g.model, text, "--csv");
     support_says(a.out, ",COUNT(*),rows,together\n");
     support_says(a.err, "no intervals");
@@ -286,7 +284,7 @@ TEST(evaluation_takes_other_files_results_and_questions)
     OK(file_write(g.real, 0600, real.data, real.size, NULL));
     TREFOIL(EXIT_OK, &a, &g, "eval", g.s.path, g.real, g.s.folder, "--json", "--delimiter", ";",
             "--decimal", ",", "--queries", queries);
-    json_t *root = json_loads(strchr(a.out, '{'), JSON_DISABLE_EOF_CHECK, NULL);
+    json_auto_t *root = json_loads(strchr(a.out, '{'), JSON_DISABLE_EOF_CHECK, NULL);
     assert_non_null(root);
     assert_true(json_is_false(json_object_get(root, "private")));
     assert_true(figure(root, "real_rows") == 400 && figure(root, "synthetic_rows") == 400);
@@ -305,7 +303,6 @@ TEST(evaluation_takes_other_files_results_and_questions)
     support_says(a.err, "since trefoil query refuses it: SELECT CORR(age, bmi) FROM t\n");
     assert_true(figure(root, "questions.0.resample.max") > 0);
     assert_true(figure(root, "questions.0.model.median") > 0);
-    json_decref(root);
     TREFOIL(EXIT_OK, &a, &g, "eval", g.s.path, path, g.s.folder, "--queries", queries);
     support_says(a.out, "relative errors of the answers to 3 questions\n");
     support_says(a.out, "  MODE        by group      2  model ");

@@ -77,7 +77,7 @@ TEST(answers_have_intervals)
     static const char text[] = "SELECT COUNT(*), MODE(ward) FROM t";
     struct refit_stage g CLEAN(stage_free) = stage_new(NULL);
     TREFOIL(EXIT_OK, &g, "query", path("result"), text, "--json");
-    json_t *root = json_loads(g.o.out, 0, NULL);
+    json_auto_t *root = json_loads(g.o.out, 0, NULL);
     json_t *one = json_array_get(root, 0);
     assert_true(json_real_value(json_object_get(one, "level")) == 0.95);
     json_t *answer = json_object_get(json_array_get(json_object_get(one, "lines"), 0), "answers");
@@ -89,7 +89,6 @@ TEST(answers_have_intervals)
                 json_real_value(json_object_get(answer, "answer")));
     assert_true(json_is_null(json_object_get(one, "low")));
     assert_true(json_real_value(json_object_get(one, "agreed")) > 0);
-    json_decref(root);
     TREFOIL(EXIT_OK, &g, "query", path("result/model"), text, "--csv", "--level", "0.5");
     support_says(g.o.out, "COUNT(*),COUNT(*) low,COUNT(*) high,MODE(ward),MODE(ward) low,");
     support_says(g.o.out, ",rows,together\n");

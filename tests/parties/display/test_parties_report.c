@@ -365,7 +365,7 @@ TEST(measurements_in_another_order_are_refused)
     struct log log = {.buffer = said_now, .buffer_size = sizeof said_now};
     struct report_stage g CLEAN(stage_free) = stage_new(OPTIONS(.rounds = 1));
     snprintf(path, sizeof path, "%s/measurements.json", g.folder);
-    json_t *doc = json_load_file(path, 0, NULL);
+    json_auto_t *doc = json_load_file(path, 0, NULL);
     json_t *list = json_object_get(doc, "measurements");
     assert_int_equal(json_array_size(list), 6);
     for (unsigned k = 0; k < 2; k++) {
@@ -375,7 +375,6 @@ TEST(measurements_in_another_order_are_refused)
         assert_int_equal(report_write(g.folder, g.s.study, NULL, NULL, &log), ERR_FORMAT);
         support_says(said_now, "measurements[2].attributes comes too early");
     }
-    json_decref(doc);
 }
 
 /*

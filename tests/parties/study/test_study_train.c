@@ -354,13 +354,12 @@ TEST(plan_says_the_rate_that_a_run_takes)
                          4);
         TREFOIL(0, &g, "train", g.study, g.rows, "--out", g.result);
         snprintf(path, sizeof path, "%s/trajectory.json", g.result);
-        json_t *run = json_load_file(path, 0, NULL);
+        json_auto_t *run = json_load_file(path, 0, NULL);
         rows = json_number_value(json_object_get(run, "rows"));
         assert_true(fabs(json_number_value(json_object_get(run, "loudness")) * rows / 6000 - nu) <
                     1e-4);
         assert_true(fabs(from - (k == 0 ? 6000 * nu / 0.06 : 0)) < 10);
         assert_true((json_number_value(json_object_get(run, "rate")) >= rate) == (rows >= from));
-        json_decref(run);
     }
 }
 

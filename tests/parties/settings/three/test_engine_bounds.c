@@ -71,8 +71,7 @@ static void others_have(const struct whole *w, unsigned hostile, const struct cl
 static void moves_no_more_than_its_bound(const struct study_options *o, unsigned hostile,
                                          uint64_t most_cell, uint64_t most_total)
 {
-    struct hostile h = {.w = memory_array(1, sizeof *h.w)};
-    whole_new(h.w, o);
+    struct hostile h = {.w = whole_new(o)};
     const struct workload *load = h.w->s.study->workload;
     OK(three_result_new(&h.sums, load->maximal_cells));
     for (unsigned noise = 0; noise < 2; noise++) {
@@ -96,8 +95,7 @@ static void moves_no_more_than_its_bound(const struct study_options *o, unsigned
         }
     }
     three_result_free(&h.sums);
-    whole_free(h.w);
-    memory_free(&h.w);
+    whole_end(&h.w);
 }
 
 TEST(hostile_owners_move_no_more_than_their_bounds)
@@ -121,13 +119,12 @@ TEST(hostile_owners_move_no_more_than_their_bounds)
 /* After a crash a request is replayed: what it opens depends only on uploads, request and noise. */
 TEST(a_round_played_again_opens_the_same)
 {
-    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(whole_end) = whole_new(
+        OPTIONS(.owners = OWNERS, .rounds = 4, .epsilon = 2));
     struct three_costs costs;
-    whole_new(w, OPTIONS(.owners = OWNERS, .rounds = 4, .epsilon = 2));
     w->twice = true;
     OK(three_run_wrapped(78, run_mpc, w, &costs, marks_wrap));
     assert_int_equal(costs.opened_calls[OPEN_SELECTED_INDEX], 2 * w->s.study->rounds);
-    whole_free(w);
 }
 
 /* The digests by which two servers compare the noise that both hold detect any difference. */
@@ -244,21 +241,18 @@ static enum err refuse_bad_requests(struct party *p, void *shared)
 
 TEST(requests_outside_the_study_are_refused)
 {
-    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(whole_end) = whole_new(OPTIONS(.owners = OWNERS));
     struct three_costs costs;
-    whole_new(w, OPTIONS(.owners = OWNERS));
     OK(three_run(3, refuse_bad_requests, w, &costs));
     for (unsigned r = 0; r < OPEN_REASONS; r++)
         assert_int_equal(costs.opened_calls[r], 0);
-    whole_free(w);
 }
 
 TEST(an_upload_is_the_same_again_and_cannot_be_altered)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
-    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(whole_end) = whole_new(OPTIONS(.owners = OWNERS));
     const uint8_t *terms;
-    whole_new(w, OPTIONS(.owners = OWNERS));
     terms = w->s.study->terms.digest;
     unsigned form = study_upload_form(w->s.study, 0);
     size_t bytes = study_upload_bytes(w->s.study, 0);
@@ -300,5 +294,4 @@ TEST(an_upload_is_the_same_again_and_cannot_be_altered)
             upload_clear(&again[i]);
         }
     }
-    whole_free(w);
 }

@@ -71,7 +71,7 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
     struct copula_result *plain CLEAN(copula_result_free) = NULL;
     struct whole_replay replay = {.w = &c->w};
     struct three_costs costs;
-    whole_new_persons(&c->w, o, persons);
+    whole_fill(&c->w, o, persons);
     c->w.twice = twice;
     OK(three_run_wrapped(78, run_copula, c, &costs, marks_wrap));
     OK(run_plain(c, &plain, &replay));

@@ -181,12 +181,11 @@ static void equals(const struct study_options *o, enum whole_coming coming)
 {
     struct acted *a CLEAN(memory_release) = memory_array(1, sizeof *a);
     struct engine_merge_opened *plain CLEAN(memory_release) = memory_array(1, sizeof *plain);
-    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(whole_end) = whole_new(o);
     struct whole_replay replay = {.w = w};
     const struct plaintext_noise noise = {&replay, replay_gauss, replay_gumbel};
     struct stages stages = {.grows = coming == BETWEEN_ROUNDS};
     const struct aim_backend twin = {.self = &stages, .ask = ask_plain};
-    whole_new(w, o);
     w->coming = coming;
     w->twice = coming == AT_ONCE;
     a->w = w;
@@ -203,7 +202,6 @@ static void equals(const struct study_options *o, enum whole_coming coming)
     assert_int_equal(replay.next[NOISE_GAUSS], w->used[NOISE_GAUSS][0]);
     for (unsigned i = 0; i < OWNERS; i++)
         plaintext_free(&stages.plain[i]);
-    whole_free(w);
 }
 
 /* Counts, with more bits for merged cells; then records; squares; with a check; as owners join. */
@@ -273,9 +271,9 @@ TEST(merges_beyond_the_room_of_scores_are_refused)
     static const char most[] = "    max_rows: 400000000\n    as: counts\n";
     static const char *const part[] = {most, most, most};
     struct refused *f CLEAN(memory_release) = memory_array(1, sizeof *f);
-    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(whole_end) = whole_new(
+        OPTIONS(.owners = OWNERS, .domain = large, .part = part));
     struct three_costs costs;
-    whole_new(w, OPTIONS(.owners = OWNERS, .domain = large, .part = part));
     f->w = w;
     assert_in_range(w->bounds->counts.room, w->bounds->counts.bits + 1, SCORE_BITS_MAX - 1);
     OK(three_run(5, refuse, f, &costs));
@@ -287,7 +285,6 @@ TEST(merges_beyond_the_room_of_scores_are_refused)
     }
     for (unsigned r = 0; r < OPEN_REASONS; r++)
         assert_int_equal(costs.opened_calls[r], 0);
-    whole_free(w);
 }
 
 /* --- bounds ----------------------------------------------------------------------------------- */
@@ -325,8 +322,7 @@ TEST(merged_cells_have_the_bits_that_owners_can_fill)
         {.owners = OWNERS, .part = records},
         {.owners = OWNERS, .domain = wide_domain, .workload = wide_workload}};
     for (unsigned k = 0; k < 3; k++) {
-        struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
-        whole_new(w, &o[k]);
+        struct whole *w CLEAN(whole_end) = whole_new(&o[k]);
         for (uint32_t codes = 1; codes < 20; codes += 3) {
             struct score_bounds merged;
             struct merges m CLEAN(merges_clear) = merge_by(w->s.study->domain, codes);
@@ -334,6 +330,5 @@ TEST(merged_cells_have_the_bits_that_owners_can_fill)
             assert_int_equal(merged.bits, naive_bits(w, &m));
             assert_true(merged.total == w->bounds->counts.total);
         }
-        whole_free(w);
     }
 }

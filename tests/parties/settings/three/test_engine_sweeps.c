@@ -96,9 +96,8 @@ TEST(a_sweep_has_few_exchanges)
 {
     const struct study_options o = {.owners = OWNERS, .sweeps = 2, .lanes = 1};
     struct costing *c CLEAN(memory_release) = memory_array(1, sizeof *c);
-    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(whole_end) = whole_new(&o);
     uint64_t cells, of_set;
-    whole_new(w, &o);
     c->w = w;
     const struct workload *load = w->s.study->workload;
     cells = load->cells;
@@ -114,7 +113,6 @@ TEST(a_sweep_has_few_exchanges)
     assert_int_equal(c->bytes[1][0] + c->bytes[1][1] + c->bytes[1][2],
                      8 * (3 * 4 * ((cells + 63) / 64) + 4 * cells + 2 * (load->queries + 2) +
                           3 * load->queries));
-    whole_free(w);
 }
 
 /*
@@ -123,14 +121,13 @@ TEST(a_sweep_has_few_exchanges)
 TEST(scores_cost_what_marginals_cost)
 {
     const struct study_options o = {.owners = OWNERS, .sweeps = 2};
-    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(whole_end) = whole_new(&o);
     uint32_t query[] = {1, 2};
     int64_t multiplier[] = {300, 70000};
     const struct ask set = {
         .kind = ASK_MEASURE, .queries = 2, .query = query, .weights = 2, .weight = multiplier};
     struct ask_price price CLEAN(ask_price_clear);
     mpq_t expected;
-    whole_new(w, &o);
     struct ask_terms terms = {.domain = w->s.study->domain,
                               .workload = w->s.study->workload,
                               .bounds = w->bounds->counts,
@@ -156,17 +153,15 @@ TEST(scores_cost_what_marginals_cost)
     assert_int_equal(mpq_cmp(price.cost, expected), 0);
     assert_true(price.epsilon_slack == 2 * terms.slack.marginal);
     mpq_clear(expected);
-    whole_free(w);
 }
 
 /* The largest multiplier leaves room for the largest score and noise; and squares have none. */
 TEST(scores_that_could_wrap_are_refused)
 {
     const struct study_options o = {.owners = OWNERS, .sweeps = 2};
-    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(whole_end) = whole_new(&o);
     uint64_t total[64];
     struct ask_price price CLEAN(ask_price_clear);
-    whole_new(w, &o);
     struct ask_terms terms = {.domain = w->s.study->domain,
                               .workload = w->s.study->workload,
                               .bounds = {.bits = 40, .total = total}};
@@ -186,7 +181,6 @@ TEST(scores_that_could_wrap_are_refused)
         assert_int_equal(ask_price(&price, &s.ask, &terms, NULL), ERR_REFUSED);
         terms.score = AIM_L1;
     }
-    whole_free(w);
 }
 
 /* Merges may make cells as large as scores and sets of a run can be opened with, and no more. */
@@ -204,11 +198,10 @@ TEST(merges_leave_room_for_all_scores)
                                         .part = part,
                                         .noise = "discrete",
                                         .epsilon = 1 << 2 * k};
-        struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+        struct whole *w CLEAN(whole_end) = whole_new(&o);
         struct price_sweep sweep;
         uint64_t scores, set;
         bool fits[2];
-        whole_new(w, &o);
         OK(price_sweep(w->s.study, &sweep));
         OK(scores_multiplier(sweep.least_sigma, &scores, NULL));
         OK(measure_multiplier(sweep.least_sigma_of_set, &set, NULL));
@@ -220,7 +213,6 @@ TEST(merges_leave_room_for_all_scores)
                 fits[above] &= scores <= scores_most(&b, q);
         }
         assert_true(b.room >= w->bounds->counts.bits && fits[0] && !fits[1]);
-        whole_free(w);
     }
 }
 
@@ -284,16 +276,14 @@ TEST(what_is_no_sweep_is_refused)
 {
     const struct study_options o = {.owners = OWNERS, .sweeps = 1};
     struct refusal *r CLEAN(memory_release) = memory_array(1, sizeof *r);
-    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(whole_end) = whole_new(&o);
     struct three_costs costs;
-    whole_new(w, &o);
     r->w = w;
     OK(three_run(5, refuse, r, &costs));
     for (unsigned i = 0; i < 3; i++)
         assert_true(r->right[i]);
     for (unsigned k = 0; k < OPEN_REASONS; k++)
         assert_int_equal(costs.opened_calls[k], 0);
-    whole_free(w);
 }
 
 static enum err refuse_scores(struct party *p, void *shared)
@@ -314,12 +304,10 @@ TEST(other_studies_open_no_scores)
         {.owners = OWNERS}, {.owners = OWNERS, .annealed = true, .more = "score: l2\n"}};
     for (unsigned k = 0; k < 2; k++) {
         struct refusal *r CLEAN(memory_release) = memory_array(1, sizeof *r);
-        struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
-        whole_new(w, &o[k]);
+        struct whole *w CLEAN(whole_end) = whole_new(&o[k]);
         r->w = w;
         OK(three_run(5, refuse_scores, r, NULL));
         for (unsigned i = 0; i < 3; i++)
             assert_true(r->right[i]);
-        whole_free(w);
     }
 }

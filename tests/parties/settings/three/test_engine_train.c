@@ -95,7 +95,7 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
     struct train_result *plain CLEAN(train_result_free) = NULL;
     struct whole_replay replay = {.w = &t->w};
     struct three_costs costs;
-    whole_new_persons(&t->w, o, persons);
+    whole_fill(&t->w, o, persons);
     t->w.twice = twice;
     t->rounds = proved ? 2 + 29 : 2 + 15;
     size_t weights = features_weights(t->w.s.study->features);
