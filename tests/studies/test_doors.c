@@ -44,10 +44,10 @@ TEST(a_stolen_key_fills_no_memory)
     struct withhold_record attack = {.connections = 60, .frames = 16, .frame = (size_t)256 << 10};
     char endpoint[STUDY_ENDPOINT_SIZE];
     uint64_t before, most = 0;
-    struct doors_scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 2));
     unsigned served = 0;
     int64_t end;
     support_needs(SUPPORT_WITHHOLDS, "neither a sanitizer nor qemu lets a child have threads");
+    struct doors_scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 2));
     serve(&c, 1);
     struct support_caller honest CLEAN(support_caller_free) = support_caller_new(&c.s, "o1.key", 1);
     struct support_caller thief CLEAN(support_caller_free) = support_caller_new(&c.s, "o0.key", 1);

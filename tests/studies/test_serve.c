@@ -403,9 +403,9 @@ static void ask_many(struct support_caller *c, unsigned *served, unsigned *refus
 TEST(a_key_that_floods_is_slowed_and_others_are_served)
 {
     struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = OWNERS));
-    struct support_caller c CLEAN(support_caller_free) = support_caller_new(&h.s, "o0.key", 0);
     unsigned served = 0, refused = 0;
     start_all(&h);
+    struct support_caller c CLEAN(support_caller_free) = support_caller_new(&h.s, "o0.key", 0);
     while (refused == 0) {
         ask_many(&c, &served, &refused);
         assert_true(served < 100 * ALLOWED);
@@ -427,8 +427,8 @@ TEST(a_key_that_floods_is_slowed_and_others_are_served)
 TEST(an_upload_of_another_version_is_told_which_is_taken)
 {
     struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1));
-    struct support_caller c CLEAN(support_caller_free) = support_caller_new(&h.s, "o0.key", 1);
     start_all(&h);
+    struct support_caller c CLEAN(support_caller_free) = support_caller_new(&h.s, "o0.key", 1);
     support_caller_begin(&c, MESSAGE_UPLOAD);
     bytes_put(&c.message, h.s.study->terms.digest, 32);
     bytes_put_u8(&c.message, UPLOAD_VERSION + 1);

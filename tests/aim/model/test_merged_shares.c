@@ -45,14 +45,12 @@ static void scene_model(struct merged_shares_scene *c, const double *few,
         c->x[k] = (struct measurement){.clique = clique, .sigma = 10, .y = c->y};
 }
 
-static struct merged_shares_scene scene_new(const struct workload_zeros *zero)
+static void scene_new(struct merged_shares_scene *c, const struct workload_zeros *zero)
 {
-    struct merged_shares_scene c = {0};
     static const double few[CODES + 1] = {1, 1, 1, 1, 1, 4, 900};
-    OK(domain_new(&c.domain));
-    OK(domain_add_integer(c.domain, "n", 0, CODES, NULL, DOMAIN_REJECT, NULL));
-    scene_model(&c, few, zero);
-    return c;
+    OK(domain_new(&c->domain));
+    OK(domain_add_integer(c->domain, "n", 0, CODES, NULL, DOMAIN_REJECT, NULL));
+    scene_model(c, few, zero);
 }
 
 /* The mean of a Gaussian around a, restricted to values above 0. */
@@ -89,7 +87,8 @@ static const double measured[][CODES] = {{3, -12, 25, 0, 7, -4},     {60, 5, 10,
 
 TEST(codes_have_what_is_expected_of_them_above_0)
 {
-    struct merged_shares_scene c CLEAN(scene_clear) = scene_new(NULL);
+    struct merged_shares_scene c CLEAN(scene_clear) = {0};
+    scene_new(&c, NULL);
     for (size_t k = 0; k < sizeof measured / sizeof *measured; k++)
         for (size_t times = 1; times <= 2; times++) { /* measured twice, with less noise */
             const double s = 10 / sqrt((double)times);
@@ -118,7 +117,8 @@ TEST(what_may_be_of_codes_is_drawn)
 {
     static const double near[][CODES] = {{30, 12, 25, 0, 17, -4}, {90, 5, 10, 6, 11, 2}};
     enum { DRAWS = 5000 };
-    struct merged_shares_scene c CLEAN(scene_clear) = scene_new(NULL);
+    struct merged_shares_scene c CLEAN(scene_clear) = {0};
+    scene_new(&c, NULL);
     struct random r = random_of(9);
     for (size_t k = 0; k < 2; k++) {
         double first[2][CODES] = {{0}}, second[2][CODES] = {{0}}, less;
@@ -148,7 +148,8 @@ TEST(what_may_be_of_codes_is_drawn)
 /* If all codes are alike, each has the same share, however far below 0 they were measured. */
 TEST(a_group_of_noise_is_shared_out_evenly)
 {
-    struct merged_shares_scene c CLEAN(scene_clear) = scene_new(NULL);
+    struct merged_shares_scene c CLEAN(scene_clear) = {0};
+    scene_new(&c, NULL);
     for (double y = 100; y > -1e5; y -= 40 + fabs(y)) {
         for (unsigned i = 0; i < CODES; i++)
             c.y[i] = y + (i == 3 ? 1e-3 : 0);
@@ -163,8 +164,9 @@ TEST(shares_are_some_whatever_was_measured)
 {
     const struct workload_zeros none = {
         .clique = {1, {0}}, .cells = 1, .cell = (const uint32_t[]){2}};
-    struct merged_shares_scene c CLEAN(scene_clear) = scene_new(&none);
+    struct merged_shares_scene c CLEAN(scene_clear) = {0};
     double before[CODES];
+    scene_new(&c, &none);
     struct random r = random_of(4);
     for (double y = -1e6; y < 0; y /= 3) {
         for (unsigned i = 0; i < CODES; i++)

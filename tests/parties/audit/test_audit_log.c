@@ -27,9 +27,9 @@ static enum err open_log(struct audit_log_bench *b, unsigned i)
     return audit_open(&b->audit[i], folder, b->s.study, b->server[i], i, &quiet);
 }
 
-static void log_path(const struct audit_log_bench *b, unsigned i, char path[SUPPORT_PATH])
+static const char *log_path(const struct audit_log_bench *b, unsigned i)
 {
-    snprintf(path, SUPPORT_PATH, "%s", file(b, "server%u/audit.log", i));
+    return file(b, "server%u/audit.log", i);
 }
 
 static struct audit_log_bench bench_new(void)
@@ -110,8 +110,7 @@ static enum err compare(struct audit_log_bench *b, unsigned count, char *words, 
     enum err e = price_limits(b->s.study, &limits, &quiet);
     assert_non_null(out);
     for (unsigned i = 0; e == ERR_OK && i < count; i++) {
-        char path[SUPPORT_PATH];
-        log_path(b, i, path);
+        const char *path = log_path(b, i);
         e = audit_file_read(&files[i], path, &quiet);
         if (e == ERR_OK && (files[i]->torn > 0 || files[i]->entries == 0))
             e = ERR_DATA;
@@ -130,12 +129,12 @@ TEST(logs_hold_alone_and_together)
 {
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct audit_file *f CLEAN(audit_file_free) = NULL;
-    char words[4096] = "", path[SUPPORT_PATH];
+    char words[4096] = "";
     fill(&b);
     OK(compare(&b, 1, words, sizeof words));
     OK(compare(&b, 3, words, sizeof words));
     assert_string_equal(words, ""); /* not even a note */
-    log_path(&b, 1, path);
+    const char *path = log_path(&b, 1);
     OK(audit_file_read(&f, path, &quiet));
     assert_int_equal(f->entries, 1 + 3 * 4 + 3);
     assert_int_equal(f->server, 1);
@@ -162,10 +161,10 @@ TEST(no_byte_can_be_changed)
 {
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct bytes whole CLEAN(bytes_clear) = {0};
-    char path[SUPPORT_PATH], words[4096];
+    char words[4096];
     size_t step = getenv("TREFOIL_LONG") != NULL ? 1 : 7, newline;
     fill(&b);
-    log_path(&b, 0, path);
+    const char *path = log_path(&b, 0);
     OK(file_read(path, 1 << 20, &whole, &quiet));
     for (size_t k = 0; k < whole.size; k += step) {
         uint8_t was = whole.data[k];
@@ -216,9 +215,9 @@ TEST(no_byte_can_be_changed)
 TEST(a_log_written_anew_is_not_what_was_seen)
 {
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
-    char path[SUPPORT_PATH], words[4096];
+    char words[4096];
     fill(&b);
-    log_path(&b, 2, path);
+    const char *path = log_path(&b, 2);
     audit_close(&b.audit[2]);
     assert_int_equal(remove(path), 0);
     OK(open_log(&b, 2));
@@ -258,10 +257,10 @@ TEST(half_a_line_of_a_crash_is_cut_off)
 {
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct bytes whole CLEAN(bytes_clear) = {0};
-    char path[SUPPORT_PATH], words[4096];
+    char words[4096];
     fill(&b);
     audit_close(&b.audit[0]);
-    log_path(&b, 0, path);
+    const char *path = log_path(&b, 0);
     OK(file_read(path, 1 << 20, &whole, &quiet));
     bytes_put(&whole, "16 2026-11-20T", 14);
     write_file(path, &whole, whole.size);
@@ -274,9 +273,9 @@ TEST(half_a_line_of_a_crash_is_cut_off)
     write_file(path, &whole, whole.size - 14);
     assert_int_equal(open_log(&b, 0), ERR_DATA);
     /* nor is another server's log accepted */
-    log_path(&b, 1, path);
+    path = log_path(&b, 1);
     OK(file_read(path, 1 << 20, &whole, &quiet));
-    log_path(&b, 0, path);
+    path = log_path(&b, 0);
     write_file(path, &whole, whole.size);
     assert_int_equal(open_log(&b, 0), ERR_MISMATCH);
 }
@@ -286,9 +285,9 @@ TEST(a_recovery_explains_lost_lines)
 {
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct bytes before CLEAN(bytes_clear) = {0};
-    char path[SUPPORT_PATH], words[4096] = "";
+    char words[4096] = "";
     sign_all(&b);
-    log_path(&b, 0, path);
+    const char *path = log_path(&b, 0);
     OK(file_read(path, 1 << 20, &before, &quiet));
     fill(&b);
     audit_close(&b.audit[0]);
@@ -327,9 +326,8 @@ static void forge(const char *path, const char *const *lines, size_t count)
 static void first_line(const struct audit_log_bench *b, char line[1024])
 {
     struct bytes text CLEAN(bytes_clear) = {0};
-    char path[SUPPORT_PATH];
     size_t n;
-    log_path(b, 0, path);
+    const char *path = log_path(b, 0);
     OK(file_read(path, 1 << 20, &text, &quiet));
     n = (size_t)((uint8_t *)memchr(text.data, '\n', text.size) - text.data) - 65;
     assert_true(n < 1024);
@@ -495,7 +493,7 @@ TEST(what_a_line_claims_is_checked)
 /* Logs that are consistent by themselves, but not with each other. */
 TEST(logs_that_do_not_belong_together_are_told)
 {
-    char said[1024], path[SUPPORT_PATH];
+    char said[1024];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     struct audit_file *f[3] = {NULL};
     struct audit_opening o = {.round = 3, .values = 4, .cost = 0, .spent = 9, .what = "sex"};
@@ -506,7 +504,7 @@ TEST(logs_that_do_not_belong_together_are_told)
     o.values = 5;
     NOTE(&b, 1, .kind = AUDIT_OPEN, .opening = o);
     for (unsigned i = 0; i < 3; i++) {
-        log_path(i < 2 ? &b : &other, i, path);
+        const char *path = log_path(i < 2 ? &b : &other, i);
         OK(audit_file_read(&f[i], path, &quiet));
     }
     said[0] = '\0';
@@ -542,11 +540,11 @@ TEST(openings_are_described)
     };
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct audit_file *f CLEAN(audit_file_free) = NULL;
-    char path[SUPPORT_PATH], words[4096] = "";
+    char words[4096] = "";
     FILE *out;
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         open_one(&b, 0, 3, reasons[i][0]);
-    log_path(&b, 0, path);
+    const char *path = log_path(&b, 0);
     OK(audit_file_read(&f, path, &quiet));
     out = fmemopen(words, sizeof words, "w");
     assert_non_null(out);
@@ -571,8 +569,7 @@ static void describe_all(struct audit_log_bench *b, char *words, size_t size)
     FILE *out = fmemopen(words, size, "w");
     assert_non_null(out);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        char path[SUPPORT_PATH];
-        log_path(b, i, path);
+        const char *path = log_path(b, i);
         OK(audit_file_read(&files[i], path, &quiet));
     }
     audit_describe(files, STUDY_SERVERS_MOST, out);
@@ -601,16 +598,15 @@ TEST(a_recovery_from_nothing_explains_the_first_line)
 TEST(nothing_is_told_twice)
 {
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
-    char path[SUPPORT_PATH], words[8192] = "";
+    char words[8192] = "";
     fill(&b);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, "the chain holds"), 3);
     assert_int_equal(times(words, "10 noisy counts"), 1);
     assert_int_equal(times(words, "opened for rho"), 1);
     assert_int_equal(times(words, "says the same"), 2);
-    log_path(&b, 0, path);
     audit_close(&b.audit[0]);
-    assert_int_equal(remove(path), 0);
+    assert_int_equal(remove(log_path(&b, 0)), 0);
     OK(open_log(&b, 0));
     NOTE(&b, 0, .kind = AUDIT_RECOVERED, .from = 1, .to = 2);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -738,7 +734,7 @@ TEST(the_first_line_has_the_security)
         if (cases[i].good)
             assert_int_equal(f->security, i == 0 ? STUDY_SEMI_HONEST : STUDY_ABORT);
     }
-    log_path(&b, 0, path);
+    path = log_path(&b, 0);
     audit_close(&b.audit[0]);
     assert_int_equal(remove(path), 0);
     b.s.study->security = STUDY_ABORT;
@@ -757,12 +753,12 @@ TEST(a_line_that_is_not_written_whole_is_taken_back)
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct rlimit no, before;
     struct stat st;
-    char path[SUPPORT_PATH], words[4096] = "";
+    char words[4096] = "";
     char said[1024] = "";
     struct audit_opening o = {.what = "sex", .reason = "NOISY_MARGINAL"};
     FILE *half;
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-    log_path(&b, 0, path);
+    const char *path = log_path(&b, 0);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     no = (struct rlimit){.rlim_cur = (rlim_t)st.st_size + 10, .rlim_max = before.rlim_max};
@@ -798,10 +794,10 @@ TEST(a_line_that_is_not_written_whole_is_taken_back)
 
 TEST(what_is_no_file_is_no_log)
 {
-    char said[1024] = "", path[SUPPORT_PATH];
+    char said[1024] = "";
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     audit_close(&b.audit[0]);
-    log_path(&b, 0, path);
+    const char *path = log_path(&b, 0);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkdir(path, 0700), 0);
     quiet.buffer = said;

@@ -707,7 +707,6 @@ TEST(large_attributes_are_added_up)
         .domain = domain,
         .epsilon = 4,
         .more = "impossible:\n  - {l: [z25, a26, b27]}\n"}; /* the same: the model has 0 of each */
-    struct report_stage g CLEAN(stage_free) = stage_new(&o);
     struct report_shape s;
     const char *at;
     double sum = 0;
@@ -716,6 +715,7 @@ TEST(large_attributes_are_added_up)
         snprintf(domain + strlen(domain), sizeof domain - strlen(domain), "%s%c%u",
                  i > 0 ? ", " : "", 'a' + (char)(i % 26), i);
     strcat(domain, "]}\n");
+    struct report_stage g CLEAN(stage_free) = stage_new(&o);
     write_page(&g, g.folder, NULL);
     for (at = path_of(&g, "n", "model"); *at == 'M'; bars++)
         at = next_shape(at, &s);
@@ -740,12 +740,12 @@ TEST(large_attributes_are_added_up)
 TEST(what_has_no_room_is_left_out_and_said)
 {
     char domain[4096] = "domain:\n";
-    struct report_stage g CLEAN(stage_free) = stage_new(
-        OPTIONS(.rounds = 60, .domain = domain, .epsilon = 8,
-                .workload = "{random: 2, count: 90, seed: 1}"));
     for (unsigned i = 0; i < 40; i++)
         snprintf(domain + strlen(domain), sizeof domain - strlen(domain),
                  "  - {name: c%u, kind: categorical, values: [a, b]}\n", i);
+    struct report_stage g CLEAN(stage_free) = stage_new(
+        OPTIONS(.rounds = 60, .domain = domain, .epsilon = 8,
+                .workload = "{random: 2, count: 90, seed: 1}"));
     write_page(&g, g.folder, NULL);
     expect(&g, "Of 100 marginals, the 30 with the worst fit beside their noise:");
     expect(&g, "<details><summary>All 100, in the order in which they were measured</summary>");

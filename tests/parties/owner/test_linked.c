@@ -265,7 +265,7 @@ TEST(a_join_is_that_of_a_search)
         for (size_t keep = 0; keep <= PARTS; keep++) {
             struct linked_owned o = {.all = support_domain((const uint32_t[]){4, 4, 4, 4}, 4)};
             struct join_part part[PARTS];
-            struct table *t CLEAN(table_free) = NULL;
+            struct table *t;
             size_t linked, found, surplus;
             for (size_t p = 0; p < PARTS; p++) {
                 fill(&o, p, cases[c].rows[p], cases[c].keys, &seed);
@@ -285,6 +285,7 @@ TEST(a_join_is_that_of_a_search)
                 domain_free(&o.columns[p]);
             }
             assert_int_equal(surplus, cases[c].rows[0] + cases[c].rows[1] + cases[c].rows[2]);
+            table_free(&t);
             domain_free(&o.all);
         }
 }

@@ -68,7 +68,7 @@ static void same_result(const struct copula_result *a, const struct copula_resul
 static void equals(const struct study_options *o, const struct whole_persons *persons, bool twice)
 {
     struct copulas *c CLEAN(memory_release) = memory_array(1, sizeof *c);
-    struct copula_result *plain CLEAN(copula_result_free) = NULL;
+    struct copula_result *plain;
     struct whole_replay replay = {.w = &c->w};
     struct three_costs costs;
     whole_fill(&c->w, o, persons);
@@ -94,6 +94,7 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
     assert_int_equal(price_noise(c->w.s.study).gumbel, 0);
     for (unsigned i = 0; i < 3; i++)
         copula_result_free(&c->result[i]);
+    copula_result_free(&plain);
     whole_free(&c->w);
 }
 
