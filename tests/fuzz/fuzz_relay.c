@@ -20,9 +20,6 @@ static enum err take(const uint8_t *message, size_t size)
 static enum err no_dial(struct dial **dial, struct netio *netio, const struct study *study,
                         const struct identity *me, unsigned server, struct log *log)
 {
-    (void)netio;
-    (void)me;
-    (void)log;
     never(server >= study->servers);
     *dial = NULL;
     return ERR_OK;

@@ -301,7 +301,6 @@ static enum err count_portion(void *self, struct party *lane, struct reader *arg
                               struct bytes *result)
 {
     struct lanes_cut *c = self;
-    (void)result;
     return portion_count(lane, arguments, &c->sums);
 }
 
@@ -471,7 +470,6 @@ TEST(noise_is_made_by_all_lanes)
 static enum err measure_tiles(struct party *p, void *shared)
 {
     const size_t most = 1 << 17, lanes = crew_all(p);
-    (void)shared;
     return lanes * crew_deal_tile(p, 8 * most, most, 128) <= most + 128 * lanes ? ERR_OK
                                                                                 : ERR_RANGE;
 }

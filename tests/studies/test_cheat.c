@@ -629,7 +629,6 @@ static void ask_differently(bool hastily)
 
 TEST(who_is_asked_for_something_else_is_no_cheat)
 {
-    (void)state;
     ask_differently(true);
     if (!skipped(false))
         ask_differently(false);

@@ -294,7 +294,6 @@ static bool lost_run_survives(struct faults_scene *c, unsigned victim, const cha
 /* The analyst's program has the fault: the same command, without it, completes the run. */
 static bool analyst_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
-    (void)victim;
     have_upload(c);
     start_all(c);
     faults_arm(c, kind, n);
@@ -390,7 +389,6 @@ static bool owner_survives(struct faults_scene *c, unsigned victim, const char *
     int (*const step[])(struct faults_scene *) = {share, ask_status, withdraw};
     const char *const log[] = {"share.log", "status.log", "share.log"};
     bool fired = false;
-    (void)victim;
     clear_servers(c);
     start_all(c);
     for (unsigned i = 0; i < 3; i++) {
@@ -476,7 +474,6 @@ static bool status_survives(struct faults_scene *c, unsigned victim, const char 
     const uint16_t port = support_ports(1);
     struct bytes answer CLEAN(bytes_clear) = {0};
     char at[16];
-    (void)victim;
     snprintf(at, sizeof at, "%u", port);
     have_torn_log(c);
     unlink(file(c, "server0.log"));
@@ -514,7 +511,6 @@ static int purge(struct faults_scene *c)
 /* The same command purges, whatever has failed, and the owners get a statement of it. */
 static bool purge_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
-    (void)victim;
     have_upload(c);
     faults_arm(c, kind, n);
     int code = purge(c);

@@ -109,7 +109,6 @@ static const struct odd {
 TEST(every_kind_of_message_is_among_them)
 {
     bool sent[UINT8_MAX + 1] = {false};
-    (void)state;
     for (size_t k = 0; k < sizeof odds / sizeof *odds; k++)
         sent[odds[k].kind] = true;
     for (size_t kind = 0; kind < MESSAGE_KINDS; kind++)

@@ -50,7 +50,6 @@ static json_int_t rounds_of_noise(struct scene *c, const char *path)
     assert_non_null(noise);
     rounds = json_integer_value(json_object_get(noise, "rounds"));
     json_decref(doc);
-    (void)c;
     return rounds;
 }
 

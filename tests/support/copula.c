@@ -32,7 +32,6 @@ enum err copula_stage_run(struct copula_result **result, const struct copula_sta
 
 enum err support_no_noise(void *self, size_t n, int64_t *out)
 {
-    (void)self;
     memset(out, 0, n * sizeof *out);
     return ERR_OK;
 }

@@ -25,7 +25,6 @@ static double day_number(const struct domain_attribute *a, uint32_t code)
 static const char *day_text(const struct domain_attribute *a, uint32_t code, int digits,
                             char room[COLUMN_TEXT])
 {
-    (void)digits;
     snprintf(room, COLUMN_TEXT, "%s", date_day_text((uint32_t)a->min + code).text);
     return room;
 }

@@ -66,7 +66,6 @@ static enum err numbers(struct party *p, struct check_play *play)
     struct share64 x CLEAN(share64_free) = {0};
     struct move_known known = {.ring = RING_64, .n = 64};
     TRY(share64_new(&x, 64));
-    (void)play;
     known.out = OPERAND(x);
     known.known = x.a;
     if ((move_known(p, &known) != ERR_MISUSE ||

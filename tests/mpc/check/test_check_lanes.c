@@ -46,7 +46,6 @@ struct check_lanes_seat {
 static enum err alter(void *self, const struct hooks_sent *at, void *p, size_t n)
 {
     uint64_t w;
-    (void)self;
     if (at->exchange > 0 || n < sizeof w)
         return ERR_OK;
     memcpy(&w, p, sizeof w);
@@ -144,7 +143,6 @@ static enum err note_end(void *self)
 static enum err put_nothing(void *self, size_t lane, struct bytes *arguments)
 {
     const struct check_lanes_seat *s = self;
-    (void)lane;
     return s->told->begun == 1 ? bytes_ok(arguments) : ERR_DATA;
 }
 
@@ -152,7 +150,6 @@ static enum err put_nothing(void *self, size_t lane, struct bytes *arguments)
 static enum err multiply_some(void *self, struct party *lane, struct reader *arguments,
                               struct bytes *result)
 {
-    (void)arguments;
     TRY(multiply(self, lane, lane->lane));
     bytes_put_u8(result, 1);
     return ERR_OK;
@@ -263,7 +260,6 @@ static enum err pass_on(struct party *p, void *shared)
 static enum err note_on_one(void *self, struct party *lane, size_t tile)
 {
     struct planes x;
-    (void)self;
     TRY(party_planes(lane, &x, 1, 64));
     bits_zero(planes_flat(&x));
     return tile == 1 ? bits_and(lane, planes_flat(&x), planes_flat(&x), planes_flat(&x)) : ERR_OK;
@@ -272,7 +268,6 @@ static enum err note_on_one(void *self, struct party *lane, size_t tile)
 static enum err note_and_flush(struct party *p, void *shared)
 {
     static const struct check_limits limits;
-    (void)shared;
     TRY(check_new(p, &limits));
     TRY(crew_run(p, LANES, note_on_one, NULL));
     if (check_clean(p))
@@ -288,8 +283,6 @@ TEST(what_another_lane_notes_is_proved_too)
 
 static enum err fail_twice(void *self, struct party *lane, size_t tile)
 {
-    (void)self;
-    (void)lane;
     return tile == 0 ? ERR_RANGE : ERR_CHEAT;
 }
 
@@ -359,7 +352,6 @@ static enum err hold(void *self, const struct hooks_sent *at, void *p, size_t n)
     const struct holder *who = self;
     struct check_lanes_held *h = who->h;
     const bool cheat = who->index == h->cheat;
-    (void)n;
     if (!cheat && who->lane == 0 && at->exchange > COIN)
         tell(h, true);
     if (cheat && who->lane == 1 && at->exchange == 0 && at->to == NET_NEXT && at->message == 1)

@@ -192,7 +192,6 @@ static enum err multiply64(struct party *p, struct share64 out, struct share64 x
     {                                                                                              \
         const size_t tile = MOVE_TILE * 8 / w;                                                     \
         const size_t lengths[] = {0, 1, 63, 64, 65, tile - 1, tile, tile + 1, 3 * tile + 7};       \
-        (void)state;                                                                               \
         for (size_t l = 0; l < 9; l++) {                                                           \
             struct rings_call *c CLEAN(finish) = fresh(lengths[l], l);                             \
             execute(c, run_multiply##w);                                                           \
@@ -222,7 +221,6 @@ static enum err multiply64(struct party *p, struct share64 out, struct share64 x
     {                                                                                              \
         const size_t tile = MOVE_TILE * 8 / w;                                                     \
         const size_t lengths[] = {0, 1, 2, 63, 64, 65, 191, 193, 1000, 3 * tile, 4 * tile + 77};   \
-        (void)state;                                                                               \
         for (size_t l = 0; l < 11; l++) {                                                          \
             struct rings_call *c CLEAN(finish) = fresh(lengths[l], l);                             \
             execute(c, run_bit##w);                                                                \

@@ -155,7 +155,6 @@ static enum err bits_to_numbers(struct party *p, const struct share64 *x, const 
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 narrow;
     struct share128 wide;
-    (void)x;
     TRY(party_share64(p, &narrow, N));
     TRY(party_share128(p, &wide, N));
     TRY(convert_bit64(p, narrow, planes_plane(bits, 0)));
@@ -170,7 +169,6 @@ static enum err truncations(struct party *p, const struct share64 *x, const stru
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 narrow;
     struct share128 wide;
-    (void)bits;
     TRY(party_share64(p, &narrow, N));
     TRY(party_share128(p, &wide, N));
     for (size_t k = 0; k < sizeof shift / sizeof *shift; k++)
@@ -194,8 +192,6 @@ static enum err choices(struct party *p, const struct share64 *x, const struct p
 /* Noise of each kind whose circuit opens nothing. */
 static enum err gaussians(struct party *p, const struct share64 *x, const struct planes *bits)
 {
-    (void)x;
-    (void)bits;
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 out;
     TRY(party_share64(p, &out, 6));
@@ -204,8 +200,6 @@ static enum err gaussians(struct party *p, const struct share64 *x, const struct
 
 static enum err gumbels(struct party *p, const struct share64 *x, const struct planes *bits)
 {
-    (void)x;
-    (void)bits;
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 out;
     TRY(party_share64(p, &out, 3));
@@ -324,8 +318,6 @@ static enum err many_top_bits(struct party *p, const struct share64 *x, const st
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 all;
     struct bits out;
-    (void)x;
-    (void)bits;
     TRY(party_share64(p, &all, LANES));
     TRY(party_bits(p, &out, LANES));
     for (size_t i = 0; i < LANES; i++) {
@@ -346,7 +338,6 @@ static size_t row_of(const struct hooks_sent *at, size_t k, size_t rows, size_t 
 static enum err alter_y(void *self, const struct hooks_sent *at, void *p, size_t n)
 {
     uint64_t *words = p;
-    (void)self;
     for (size_t k = 0, lane; at->exchange == 0 && at->message == 0 && k < n / sizeof *words; k++) {
         const size_t row = row_of(at, k, 7 * DIGITS + 1, &lane);
         for (size_t b = 0; lane < LIES && row / 7 == digit_of(lane) && b < 64; b++)

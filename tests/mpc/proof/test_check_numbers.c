@@ -192,7 +192,6 @@ static enum err flush_too_many(struct party *p, struct check_play *play)
 {
     static uint64_t zero;
     const struct move_operand z = {&zero, &zero};
-    (void)play;
     const struct record_product product = {z, z, .c = 1};
     TRY(record_numbers(p, RING_64, &(struct record_sums){.products = &product, .count = 1}, z, 1));
     check_of(p)->numbers.products = 2 * NUMBERS_MOST + 1;
@@ -206,6 +205,5 @@ TEST(a_flush_refuses_too_many)
     static const struct check_limits limits;
     struct check_play play CLEAN(play_free) = {
         .job = flush_too_many, .limits = &limits, .cheat = NOBODY};
-    (void)state;
     play_run(&play);
 }

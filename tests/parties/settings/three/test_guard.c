@@ -246,9 +246,6 @@ TEST(what_the_disk_does_not_take_is_known_to_the_process)
 /* Takes the last coin's halves, and leaves. */
 static enum err leave(struct check_play *play, const struct hooks_sent *at, void *p, size_t n)
 {
-    (void)play;
-    (void)p;
-    (void)n;
     return at->exchange == LAST_COIN ? ERR_PEER : ERR_OK;
 }
 
@@ -256,7 +253,6 @@ static enum err leave(struct check_play *play, const struct hooks_sent *at, void
 static enum err alter(struct check_play *play, const struct hooks_sent *at, void *p, size_t n)
 {
     const uint64_t *round = play->self;
-    (void)n;
     if (at->exchange == *round && at->to == NET_PREV)
         *(uint8_t *)p ^= 1;
     return ERR_OK;
