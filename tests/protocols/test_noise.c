@@ -384,7 +384,6 @@ TEST(candidates_are_accepted_by_their_coins_and_but_one_zero)
     struct three_costs costs;
     uint64_t random = 8;
     unsigned accepted = 0;
-    assert_non_null(j);
     for (size_t i = 0; i < CANDIDATES; i++)
         choose_candidate(j, i, &random);
     OK(three_result_new(&j->accept, CANDIDATES));

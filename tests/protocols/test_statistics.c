@@ -19,7 +19,6 @@
 static double *samples(int64_t (*sample)(struct random *r), int bits, uint64_t seed)
 {
     double *x = memory_array(SAMPLES, sizeof *x);
-    assert_non_null(x);
     struct random r = random_of(seed);
     for (size_t i = 0; i < SAMPLES; i++)
         x[i] = ldexp((double)sample(&r), -bits);

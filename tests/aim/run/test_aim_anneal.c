@@ -505,7 +505,6 @@ static void grow(const struct anneal_stage *s, bool tells, double *share, double
     struct random r;
     struct plaintext_noise noise = noise_from_random(&r);
     struct anneal_growing g = {.grows_at = 3, .tells = tells};
-    assert_non_null(counts);
     *share = *pair = *total = 0;
     OK(tabulate_closure(s->table, s->workload, counts));
     OK(plaintext_new_counts(&g.small, s->workload, counts, &noise, NULL));

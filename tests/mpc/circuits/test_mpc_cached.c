@@ -44,7 +44,6 @@ static struct cached_call *fresh_on(unsigned l, size_t cells, uint64_t unit)
     struct cached_call *c = memory_array(1, sizeof *c);
     uint64_t seed = l + cells;
     const uint64_t limit = (uint64_t)1 << l;
-    assert_non_null(c);
     c->l = l;
     c->unit = unit;
     c->lanes = 64 * bits_words(cells) + 128;

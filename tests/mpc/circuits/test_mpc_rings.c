@@ -34,7 +34,6 @@ static struct rings_call *fresh(size_t n, uint64_t seed)
     static const uint64_t edges[] = {0,      1,      UINT64_MAX, (uint64_t)1 << 63,
                                      0x8000, 0x7fff, 0x80000000, 0x7fffffff};
     struct rings_call *c = memory_array(1, sizeof *c);
-    assert_non_null(c);
     c->n = n;
     c->x = memory_array(n, 8);
     c->y = memory_array(n, 8);

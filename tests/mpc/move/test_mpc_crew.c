@@ -78,7 +78,6 @@ static struct crew_bench *bench_new(void)
 {
     struct crew_bench *b = memory_array(1, sizeof *b);
     uint64_t seed = 1;
-    assert_non_null(b);
     for (size_t i = 0; i < N; i++) {
         b->x[i] = three_random(&seed);
         b->y[i] = three_random(&seed);

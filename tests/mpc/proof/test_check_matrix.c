@@ -124,7 +124,6 @@ static struct check_matrix_scene *scene_of(bool apart)
 {
     struct check_matrix_scene *s = memory_array(1, sizeof *s);
     uint64_t seed = 11;
-    assert_non_null(s);
     for (unsigned k = 0; k < 3; k++) {
         for (size_t i = 0; i < WORDS; i++)
             s->x[k][i] = (uint16_t)three_random(&seed);

@@ -491,7 +491,6 @@ static enum err open_forms(struct run_scene *c, int64_t factor)
     const size_t codes = forms_codes(c->s.study->workload);
     int64_t *u CLEAN(memory_release) = memory_array(2 * codes, sizeof *u);
     unsigned lost;
-    assert_non_null(u);
     u[0] = factor;
     return ask_servers(
         c, &(struct ask){.kind = ASK_FORMS, .round = 1, .weights = 2 * codes, .weight = u}, &lost);
