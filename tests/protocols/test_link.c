@@ -28,30 +28,30 @@ static unsigned width_of(const struct linking *l)
     return l->most > 0 ? 1 + l->t.columns[0] : all;
 }
 
+static void shared_free(struct planes (*table)[OWNERS_MAX])
+{
+    for (size_t o = 0; o < OWNERS_MAX; o++)
+        planes_free(&(*table)[o]);
+}
+
 static enum err run(struct party *p, void *shared)
 {
     static const struct check_limits limits;
     struct linking *l = shared;
-    struct planes table[OWNERS_MAX] = {0}, out CLEAN(planes_free) = {0};
+    struct planes table[OWNERS_MAX] CLEAN(shared_free) = {0}, out CLEAN(planes_free) = {0};
     bool *sorted = l->sorted[p->index];
-    enum err e = l->checked && !party_proves(p) ? check_new(p, &limits) : ERR_OK;
-    for (size_t o = 0; e == ERR_OK && o < l->t.owners; o++)
-        e = tables_share(p, &l->t, o, &table[o]);
-    if (e == ERR_OK)
-        e = planes_new(&out, width_of(l), link_rows(table, l->t.owners));
-    if (e == ERR_OK)
-        e = link_sorted(p, table, l->t.owners, NULL, NULL, sorted);
-    if (e == ERR_OK && l->most > 0)
-        e = link_bound(p, &out, table, l->t.owners, l->most, sorted);
-    else if (e == ERR_OK)
-        e = link_join(p, &out, table, l->t.owners, l->keep, sorted);
-    if (e == ERR_OK && party_proves(p))
-        e = record_prove(p);
-    if (e == ERR_OK)
-        three_put_planes(&l->out, p, &out);
+    if (l->checked && !party_proves(p))
+        TRY(check_new(p, &limits));
     for (size_t o = 0; o < l->t.owners; o++)
-        planes_free(&table[o]);
-    return e;
+        TRY(tables_share(p, &l->t, o, &table[o]));
+    TRY(planes_new(&out, width_of(l), link_rows(table, l->t.owners)));
+    TRY(link_sorted(p, table, l->t.owners, NULL, NULL, sorted));
+    TRY(l->most > 0 ? link_bound(p, &out, table, l->t.owners, l->most, sorted)
+                    : link_join(p, &out, table, l->t.owners, l->keep, sorted));
+    if (party_proves(p))
+        TRY(record_prove(p));
+    three_put_planes(&l->out, p, &out);
+    return ERR_OK;
 }
 
 static void execute(struct linking *l, size_t lanes)
@@ -366,27 +366,18 @@ TEST(lanes_and_a_check_change_nothing)
 static enum err bound_two(struct party *p, struct check_play *play)
 {
     struct link_tables t CLEAN(tables_free) = {.owners = 0};
-    struct planes table[2] = {0}, out CLEAN(planes_free) = {0};
+    struct planes table[OWNERS_MAX] CLEAN(shared_free) = {0}, out CLEAN(planes_free) = {0};
     uint64_t seed = 2;
     bool sorted[2] = {false};
-    enum err e = ERR_OK;
     for (size_t o = 0; o < 2; o++)
         tables_fill(&t, o, 60, 2, 50, &seed);
-    for (size_t o = 0; e == ERR_OK && o < 2; o++)
-        e = tables_share(p, &t, o, &table[o]);
-    if (e == ERR_OK)
-        e = planes_new(&out, 3, link_rows(table, 2));
-    if (e == ERR_OK)
-        e = link_sorted(p, table, 2, NULL, NULL, sorted);
-    if (e == ERR_OK)
-        e = link_bound(p, &out, table, 2, 1, sorted);
-    if (e == ERR_OK)
-        bytes_put(&play->opened[p->index], sorted, sizeof sorted);
-    if (e == ERR_OK)
-        e = play_open(p, play, &out);
     for (size_t o = 0; o < 2; o++)
-        planes_free(&table[o]);
-    return e;
+        TRY(tables_share(p, &t, o, &table[o]));
+    TRY(planes_new(&out, 3, link_rows(table, 2)));
+    TRY(link_sorted(p, table, 2, NULL, NULL, sorted));
+    TRY(link_bound(p, &out, table, 2, 1, sorted));
+    bytes_put(&play->opened[p->index], sorted, sizeof sorted);
+    return play_open(p, play, &out);
 }
 
 TEST(a_server_that_lies_moves_no_row)

@@ -88,23 +88,15 @@ TEST(what_nobody_could_note_is_refused)
 static enum err nothing(struct party *p, struct check_play *play)
 {
     struct planes x CLEAN(planes_free) = {0}, y CLEAN(planes_free) = {0};
-    enum err e = planes_new(&x, 1, play->n);
-    if (e == ERR_OK)
-        e = planes_new(&y, 1, play->n);
-    if (e == ERR_OK)
-        e = bits_and(p, planes_flat(&x), planes_flat(&y), planes_flat(&y));
-    if (e == ERR_OK)
-        e = play_open(p, play, &x);
-    if (e == ERR_OK) {
-        struct share64 product = {y.a, y.b, bits_words(play->n)};
-        uint64_t out[64];
-        e = open_products(p, OPEN_MASKED, product, product, out);
-        if (e == ERR_OK && check_clean(p)) /* whether they fit must still be told */
-            e = ERR_FORMAT;
-        if (e == ERR_OK)
-            e = p->recorder->calls->rode(p, true);
-    }
-    return e;
+    uint64_t out[64];
+    TRY(planes_new(&x, 1, play->n));
+    TRY(planes_new(&y, 1, play->n));
+    TRY(bits_and(p, planes_flat(&x), planes_flat(&y), planes_flat(&y)));
+    TRY(play_open(p, play, &x));
+    const struct share64 product = {y.a, y.b, bits_words(play->n)};
+    TRY(open_products(p, OPEN_MASKED, product, product, out));
+    /* whether they fit must still be told */
+    return check_clean(p) ? ERR_FORMAT : p->recorder->calls->rode(p, true);
 }
 
 static int compare_words(const void *x, const void *y)

@@ -183,33 +183,33 @@ struct check_counts_study {
     struct tape tape;
 };
 
+static void study_end(struct check_counts_study *s)
+{
+    tape_free(&s->tape);
+    counts_free(&s->counts);
+}
+
 static enum err begin_study(struct party *p, const struct check_play *play,
                             struct check_counts_study *s, bool squared)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     static const uint64_t cells[] = {5, 70, 2};
-    struct share64 x = {0}, noise = {0};
-    enum err e = counts_new(&s->counts, cells, 3, BITS);
+    TRY(counts_new(&s->counts, cells, 3, BITS));
     tape_start(&s->tape, id, NOISE_BOX_MULLER);
-    for (size_t q = 0; e == ERR_OK && q < 3; q++) {
-        e = three_share64(p, &x, some_values(BITS), cells[q], q);
-        if (e == ERR_OK)
-            play_secret(p, play, x.a, x.b, x.n, difference(BITS));
-        if (e == ERR_OK)
-            ring64_copy(counts_query(s->counts, q), x);
-        share64_free(&x);
+    for (size_t q = 0; q < 3; q++) {
+        struct share64 x CLEAN(share64_free) = {0};
+        TRY(three_share64(p, &x, some_values(BITS), cells[q], q));
+        play_secret(p, play, x.a, x.b, x.n, difference(BITS));
+        ring64_copy(counts_query(s->counts, q), x);
     }
-    for (unsigned kind = 0; e == ERR_OK && kind < NOISE_LAWS; kind++) {
-        e = three_share64(p, &noise, some_values(20), 80, kind);
-        if (e == ERR_OK)
-            play_secret(p, play, noise.a, noise.b, noise.n, difference(20));
-        if (e == ERR_OK)
-            e = tape_append(&s->tape, (enum noise_law)kind, noise);
-        share64_free(&noise);
+    for (unsigned kind = 0; kind < NOISE_LAWS; kind++) {
+        struct share64 noise CLEAN(share64_free) = {0};
+        TRY(three_share64(p, &noise, some_values(20), 80, kind));
+        play_secret(p, play, noise.a, noise.b, noise.n, difference(20));
+        TRY(tape_append(&s->tape, (enum noise_law)kind, noise));
     }
-    if (e == ERR_OK)
-        e = squared ? counts_finish_squares(p, s->counts) : counts_finish(p, s->counts);
-    return e == ERR_OK ? record_prove(p) : e;
+    TRY(squared ? counts_finish_squares(p, s->counts) : counts_finish(p, s->counts));
+    return record_prove(p);
 }
 
 static enum err select_and_measure(struct party *p, struct check_play *play,
@@ -241,61 +241,46 @@ static enum err select_and_measure(struct party *p, struct check_play *play,
 static enum err linear_forms(struct party *p, struct check_play *play)
 {
     static const size_t query[] = {0, 1, 1, 2};
-    struct check_counts_study s = {0};
+    struct check_counts_study s CLEAN(study_end) = {0};
     struct share64 sums CLEAN(share64_free) = {0};
     int64_t weight[70], values[4];
-    enum err e = begin_study(p, play, &s, true);
+    TRY(begin_study(p, play, &s, true));
     for (size_t i = 0; i < 70; i++)
         weight[i] = (int64_t)(i % 11) * 100 - 500;
-    if (e == ERR_OK)
-        e = share64_new(&sums, 4);
-    for (size_t k = 0; e == ERR_OK && k < 4; k++)
+    TRY(share64_new(&sums, 4));
+    for (size_t k = 0; k < 4; k++)
         support_weigh(sums, k, counts_query(s.counts, query[k]), weight + (k == 3 ? 3 : 0));
-    if (e == ERR_OK)
-        e = measure_open_sums(p, OPEN_NOISY_FORM, sums, &s.tape, 1, values);
-    if (e == ERR_OK)
-        bytes_put(&play->opened[p->index], values, sizeof values);
-    tape_free(&s.tape);
-    counts_free(&s.counts);
-    return e;
+    TRY(measure_open_sums(p, OPEN_NOISY_FORM, sums, &s.tape, 1, values));
+    bytes_put(&play->opened[p->index], values, sizeof values);
+    return ERR_OK;
 }
 
 /* How far each query is from estimates, opened with noise. */
 static enum err scores(struct party *p, struct check_play *play)
 {
     enum { UNIT = 3000 };
-    struct check_counts_study s = {0};
+    struct check_counts_study s CLEAN(study_end) = {0};
     struct share64 sums CLEAN(share64_free) = {0};
     struct score_candidate candidate[3];
     uint64_t estimate[70];
     int64_t values[3];
-    enum err e = begin_study(p, play, &s, false);
+    TRY(begin_study(p, play, &s, false));
     for (size_t i = 0; i < 70; i++)
         estimate[i] = i % 4 * UNIT / 2;
     for (size_t q = 0; q < 3; q++)
         candidate[q] = (struct score_candidate){q, estimate};
-    if (e == ERR_OK)
-        e = share64_new(&sums, 3);
-    if (e == ERR_OK)
-        e = score_l1(p, sums, s.counts, candidate, UNIT);
-    if (e == ERR_OK)
-        e = measure_open_sums(p, OPEN_NOISY_SCORE, sums, &s.tape, 1, values);
-    if (e == ERR_OK)
-        bytes_put(&play->opened[p->index], values, sizeof values);
-    tape_free(&s.tape);
-    counts_free(&s.counts);
-    return e;
+    TRY(share64_new(&sums, 3));
+    TRY(score_l1(p, sums, s.counts, candidate, UNIT));
+    TRY(measure_open_sums(p, OPEN_NOISY_SCORE, sums, &s.tape, 1, values));
+    bytes_put(&play->opened[p->index], values, sizeof values);
+    return ERR_OK;
 }
 
 static enum err play_study(struct party *p, struct check_play *play, bool squared)
 {
-    struct check_counts_study s = {0};
-    enum err e = begin_study(p, play, &s, squared);
-    if (e == ERR_OK)
-        e = select_and_measure(p, play, &s, squared);
-    tape_free(&s.tape);
-    counts_free(&s.counts);
-    return e;
+    struct check_counts_study s CLEAN(study_end) = {0};
+    TRY(begin_study(p, play, &s, squared));
+    return select_and_measure(p, play, &s, squared);
 }
 
 static enum err distances(struct party *p, struct check_play *play)

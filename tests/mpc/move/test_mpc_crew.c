@@ -52,26 +52,24 @@ static enum err multiply(void *self, struct party *lane, size_t tile)
                            share64_view(s->y, from, n));
 }
 
+static void seat_free(struct crew_seat *s)
+{
+    share64_free(&s->x);
+    share64_free(&s->y);
+    share64_free(&s->z);
+}
+
 static enum err product_job(struct party *p, void *shared)
 {
     struct crew_bench *b = shared;
-    struct crew_seat s = {b, p->index, {0}, {0}, {0}};
-    enum err e = three_share64(p, &s.x, b->x, N, 1);
-    if (e == ERR_OK)
-        e = three_share64(p, &s.y, b->y, N, 2);
-    if (e == ERR_OK)
-        e = share64_new(&s.z, N);
-    if (e == ERR_OK)
-        e = crew_run(p, TILES, multiply, &s);
-    if (e == ERR_OK) {
-        memcpy(b->product[p->index][0], s.z.a, sizeof b->x);
-        memcpy(b->product[p->index][1], s.z.b, sizeof b->x);
-        e = open_ring64(p, OPEN_MASKED, s.z, b->opened[p->index]);
-    }
-    share64_free(&s.x);
-    share64_free(&s.y);
-    share64_free(&s.z);
-    return e;
+    struct crew_seat s CLEAN(seat_free) = {b, p->index, {0}, {0}, {0}};
+    TRY(three_share64(p, &s.x, b->x, N, 1));
+    TRY(three_share64(p, &s.y, b->y, N, 2));
+    TRY(share64_new(&s.z, N));
+    TRY(crew_run(p, TILES, multiply, &s));
+    memcpy(b->product[p->index][0], s.z.a, sizeof b->x);
+    memcpy(b->product[p->index][1], s.z.b, sizeof b->x);
+    return open_ring64(p, OPEN_MASKED, s.z, b->opened[p->index]);
 }
 
 static struct crew_bench *bench_new(void)
