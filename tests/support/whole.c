@@ -52,44 +52,39 @@ static enum err columns_of(const struct whole *w, unsigned o, const struct table
 enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts[3],
                    struct log *log)
 {
+    const struct study *study = w->s.study;
+    const unsigned form = study_upload_form(study, o);
     struct domain *own CLEAN(domain_free) = NULL;
     struct table *all CLEAN(table_free) = NULL, *t CLEAN(table_free) = NULL;
     struct identity *me CLEAN(identity_free) = NULL;
     struct bytes packed CLEAN(bytes_clear) = {0};
     uint8_t secret[UPLOAD_SECRET_SIZE] = {1};
-    enum err e = identity_load(&me, support_path(&w->s, "o%u.key", o), log);
-    if (e == ERR_OK)
-        e = rows_of(w, o, &all);
-    if (e == ERR_OK && w->persons.count > 0)
-        e = key_rows(w, o, all);
-    if (e == ERR_OK && changed)
+    TRY(identity_load(&me, support_path(&w->s, "o%u.key", o), log));
+    TRY(rows_of(w, o, &all));
+    if (w->persons.count > 0)
+        TRY(key_rows(w, o, all));
+    if (changed)
         all->rows--;
-    if (e == ERR_OK)
-        e = columns_of(w, o, all, &own, &t);
-    if (e == ERR_OK)
-        e = pack_table(w->s.study, o, study_upload_form(w->s.study, o), t, &packed);
+    TRY(columns_of(w, o, all, &own, &t));
+    TRY(pack_table(study, o, form, t, &packed));
     marks_secret(secret, sizeof secret);
     marks_secret(packed.data, packed.size);
-    if (e == ERR_OK)
-        e = upload_make(parts, &three_split, me, o, secret, w->s.study,
-                        study_upload_form(w->s.study, o), &packed);
-    for (unsigned i = 0; e == ERR_OK && i < 3; i++) {
+    TRY(upload_make(parts, &three_split, me, o, secret, study, form, &packed));
+    for (unsigned i = 0; i < 3; i++) {
         marks_public(parts[i].vector.data, parts[i].vector.size); /* until the engine gets it */
         marks_public(&parts[i], sizeof parts[i]);
     }
+    if (study->link.on) {
+        TRY(memory_hand_over(&w->own[o], &t));
+        return memory_hand_over(&w->columns[o], &own);
+    }
+    if (w->persons.count > 0)
+        return w->persons.unsorted == o + 1 ? ERR_OK : central_append(w->all, all);
     /* whole rows count once; in a batch, only those that its last owner has too */
-    if (e == ERR_OK && w->s.study->link.on) {
-        w->own[o] = t;
-        w->columns[o] = own;
-        t = NULL;
-        own = NULL;
-    } else if (e == ERR_OK && w->persons.count > 0)
-        e = w->persons.unsorted == o + 1 ? ERR_OK : central_append(w->all, all);
-    else if (e == ERR_OK && !changed && t->domain->attributes == w->s.study->domain->attributes)
-        e = central_append(w->all, all);
-    else if (e == ERR_OK && !changed && w->s.study->owner[o].batch != o)
-        e = central_append(w->all, all);
-    return e;
+    if (!changed &&
+        (t->domain->attributes == study->domain->attributes || study->owner[o].batch != o))
+        TRY(central_append(w->all, all));
+    return ERR_OK;
 }
 
 /* What the servers make of the owners' tables; nothing of a batch in which one is not sorted. */
@@ -107,24 +102,22 @@ static enum err link_all(struct whole *w)
 
 static enum err share_all(struct whole *w, struct log *log)
 {
+    const struct study *study = w->s.study;
     size_t surplus;
-    enum err e = table_new(&w->all, w->s.study->domain, 0);
-    if (e == ERR_OK && w->persons.count > 0)
-        e = table_keep_keys(w->all);
-    for (unsigned o = 0; e == ERR_OK && o < OWNERS; o++) {
-        e = share_one(w, o, 0, w->parts[o], log);
-        if (e == ERR_OK && w->s.study->link.on && o == OWNERS - 1)
-            e = link_all(w);
-        else if (e == ERR_OK && w->persons.count > 0 && o == OWNERS - 1)
-            e = table_bound(w->all, w->s.study->rows_per_person, &surplus);
-        if (e == ERR_OK)
-            e = table_new(&w->stage[o], w->s.study->domain, 0);
-        if (e == ERR_OK)
-            e = central_append(w->stage[o], w->all);
-        if (e == ERR_OK)
-            e = support_units(w->stage[o]);
+    TRY(table_new(&w->all, study->domain, 0));
+    if (w->persons.count > 0)
+        TRY(table_keep_keys(w->all));
+    for (unsigned o = 0; o < OWNERS; o++) {
+        TRY(share_one(w, o, 0, w->parts[o], log));
+        if (study->link.on && o == OWNERS - 1)
+            TRY(link_all(w));
+        else if (w->persons.count > 0 && o == OWNERS - 1)
+            TRY(table_bound(w->all, study->rows_per_person, &surplus));
+        TRY(table_new(&w->stage[o], study->domain, 0));
+        TRY(central_append(w->stage[o], w->all));
+        TRY(support_units(w->stage[o]));
     }
-    return e;
+    return ERR_OK;
 }
 
 enum err count_all(struct three *g, const struct upload *uploads, size_t count)
@@ -294,18 +287,14 @@ enum err load_engine(struct whole *w, struct party *p, struct three **engine)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     static const struct check_guard nobody;
-    enum err e = three_check(p, w->s.study, &nobody);
-    if (e == ERR_OK)
-        e = three_new(engine, p, w->s.study, w->bounds, id, p->log);
-    if (e != ERR_OK)
-        return e;
+    TRY(three_check(p, w->s.study, &nobody));
+    TRY(three_new(engine, p, w->s.study, w->bounds, id, p->log));
     w->again[p->index] = (struct whole_again){w, p};
     (*engine)->uploads = (struct engine_uploads){read_again, &w->again[p->index]};
-    if (w->coming == BETWEEN_ROUNDS)
-        return e;
-    for (unsigned o = w->coming == ONE_BY_ONE ? 1 : OWNERS; e == ERR_OK && o <= OWNERS; o++)
-        e = add_uploads(w, *engine, o);
-    return e;
+    for (unsigned o = w->coming == ONE_BY_ONE ? 1 : OWNERS;
+         w->coming != BETWEEN_ROUNDS && o <= OWNERS; o++)
+        TRY(add_uploads(w, *engine, o));
+    return ERR_OK;
 }
 
 static enum err take_look(struct whole_seat *s, uint64_t multiplier)

@@ -112,29 +112,25 @@ static enum err run_circle(struct party *p, struct check_counts_inputs *in)
     return ERR_OK;
 }
 
+static void inputs_free(struct check_counts_inputs *in)
+{
+    share64_free(&in->v);
+    planes_free(&in->bits);
+}
+
 static enum err with_inputs(struct party *p, struct check_play *play, size_t outputs,
                             enum err (*run)(struct party *p, struct check_counts_inputs *in))
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    struct check_counts_inputs in = {0};
-    enum err e = three_share64(p, &in.v, some_values(60), play->n, 5);
-    if (e == ERR_OK)
-        e = three_share_planes(p, &in.bits, some_values(8), play->n, 8, 6);
-    if (e == ERR_OK) {
-        play_secret(p, play, in.v.a, in.v.b, in.v.n, difference(60));
-        play_secret(p, play, in.bits.a, in.bits.b, in.bits.width * bits_words(in.bits.n), NULL);
-    }
-    if (e == ERR_OK)
-        e = party_share64(p, &in.out, outputs);
-    if (e == ERR_OK)
-        e = party_share128(p, &in.wide, play->n);
-    if (e == ERR_OK)
-        e = run(p, &in);
-    if (e == ERR_OK)
-        e = open_and_note(p, play, in.out);
-    share64_free(&in.v);
-    planes_free(&in.bits);
-    return e;
+    struct check_counts_inputs in CLEAN(inputs_free) = {0};
+    TRY(three_share64(p, &in.v, some_values(60), play->n, 5));
+    TRY(three_share_planes(p, &in.bits, some_values(8), play->n, 8, 6));
+    play_secret(p, play, in.v.a, in.v.b, in.v.n, difference(60));
+    play_secret(p, play, in.bits.a, in.bits.b, in.bits.width * bits_words(in.bits.n), NULL);
+    TRY(party_share64(p, &in.out, outputs));
+    TRY(party_share128(p, &in.wide, play->n));
+    TRY(run(p, &in));
+    return open_and_note(p, play, in.out);
 }
 
 #define JOB(name, outputs)                                                                         \

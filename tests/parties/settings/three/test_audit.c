@@ -115,24 +115,22 @@ static enum err perform(struct audit_seat *s, struct engine_step *step, struct s
     struct tape range CLEAN(tape_free) = {0};
     int64_t values[CELLS];
     size_t measured = 0;
-    enum err e = three_reserve(s->engine, step);
-    if (e == ERR_OK)
-        e = range_cut(&s->engine->tape, three_step(step)->noise, &range);
-    if (e == ERR_OK && noise != NULL && noise->n > 0)
+    TRY(three_reserve(s->engine, step));
+    TRY(range_cut(&s->engine->tape, three_step(step)->noise, &range));
+    if (noise != NULL && noise->n > 0)
         ring64_copy(range.reel[NOISE_GAUSS].samples, *noise);
-    else if (e == ERR_OK && noise != NULL) {
-        e = share64_new(noise, range.reel[NOISE_GAUSS].samples.n);
+    else if (noise != NULL) {
+        TRY(share64_new(noise, range.reel[NOISE_GAUSS].samples.n));
         ring64_copy(*noise, range.reel[NOISE_GAUSS].samples);
     }
-    if (e == ERR_OK && step->ask->kind == ASK_SELECT)
-        e = three_select(s->engine, step, &range, seed, index);
-    if (e == ERR_OK)
-        e = three_measure(s->engine, step, &range, index != NULL ? *index : 0, values, &measured);
+    if (step->ask->kind == ASK_SELECT)
+        TRY(three_select(s->engine, step, &range, seed, index));
+    TRY(three_measure(s->engine, step, &range, index != NULL ? *index : 0, values, &measured));
     for (size_t i = 0; i < measured; i++)
         out[i] = (double)values[i] / (double)step->ask->multiplier;
     if (s->engine->party->index == 0)
         s->a->charged += mpq_get_d(step->price.cost);
-    return e;
+    return ERR_OK;
 }
 
 static enum err ask(struct audit_seat *s, struct ask *r, struct share64 *noise, size_t *index,
