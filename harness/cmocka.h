@@ -1,5 +1,5 @@
 /*
- * harness/cmocka.h - cmocka, with the headers that it needs before it and those that most suites
+ * harness/cmocka.h - cmocka, with the headers that it needs before it and those that many suites
  * use; the list of tests.
  */
 #pragma once
@@ -9,6 +9,9 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/random.h"
+#include "base/secret.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <setjmp.h>

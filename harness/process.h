@@ -4,7 +4,10 @@
 #include "harness/patience.h"
 #include "harness/study.h"
 
+#include <signal.h>
+#include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Starts it with NULL-ended arguments; output and errors are appended to `output`. */

@@ -3,8 +3,6 @@
 
 #include "aim/table/csv.h"
 #include "aim/table/series.h"
-#include "base/secret.h"
-#include "base/text.h"
 #include "harness/patience.h"
 #include "harness/three.h"
 #include "parties/study/sealing.h"

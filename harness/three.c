@@ -2,7 +2,6 @@
 #include "harness/patience.h"
 
 #include "base/processor.h"
-#include "base/secret.h"
 #include "harness/cmocka.h"
 #include "harness/session.h"
 #include "harness/transport.h"

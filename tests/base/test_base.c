@@ -6,10 +6,7 @@
 #include "base/cores.h"
 #include "base/date.h"
 #include "base/line.h"
-#include "base/log.h"
 #include "base/rate.h"
-#include "base/secret.h"
-#include "base/text.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

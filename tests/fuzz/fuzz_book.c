@@ -6,8 +6,6 @@
 #include "parties/owner/book.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char sink[1024] = "";

@@ -6,8 +6,6 @@
 #include "base/digest.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 #define ROWS 3
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -12,7 +12,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <sodium.h>
-#include <string.h>
 
 static void as_file(const uint8_t *data, size_t size)
 {

@@ -5,8 +5,6 @@
 #include "parties/analyst/known.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 static struct domain *make_domain(void)
 {
     static const char *const wards[] = {"a", "b, c"};

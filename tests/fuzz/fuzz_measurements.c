@@ -3,8 +3,6 @@
 #include "base/file.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 static struct domain *domain_of(void)
 {
     static const char *const wards[] = {"a", "b", "c"};

@@ -7,8 +7,6 @@
 #include "base/file.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 #define CELLS 4096
 
 static void check(const struct model *m, const struct bytes *text)

@@ -5,8 +5,6 @@
 #include "aim/question/question.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 static struct domain *make_domain(void)
 {
     static const char *const wards[] = {"a", "it's", "1"};

@@ -9,7 +9,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <sodium.h>
-#include <string.h>
 
 /* A study of fixed keys, with what receipts look at. */
 struct receipt_world {

@@ -7,7 +7,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <arpa/inet.h>
-#include <string.h>
 #include <sys/socket.h>
 
 /* In a server's place: the block comes back, after what it was sent as. */

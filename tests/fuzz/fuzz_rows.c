@@ -10,8 +10,6 @@
 #include "parties/settings/two/split.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 static const struct lattice_seeds seeds = {{1}, {2}, {3}};
 
 static struct {

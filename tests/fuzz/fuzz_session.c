@@ -12,8 +12,6 @@
 #include "base/secret.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 #define ATTEMPT_AT 7 /* after magic, type, protocol */
 #define ATTEMPT_SIZE 16
 #define ID_AT (ATTEMPT_AT + ATTEMPT_SIZE)

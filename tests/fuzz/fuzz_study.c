@@ -10,8 +10,6 @@
 #include "parties/study/study_text.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 /* The private halves are lost. */
 static const char *const keys[6] = {
     "trefoil1-P-k4LVdUp0lr2I6QFbHatL0S3MLgKO1FUSE7rQIftfJ_dSiERaJwFSzCc7XGU5N0VgZUM9dGHl9c5J_mY"

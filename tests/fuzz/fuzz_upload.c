@@ -8,8 +8,6 @@
 #include "parties/settings/two/split.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 #define BITS 13
 #define BYTES 21
 #define WORDS 3 /* of counts with two servers */

@@ -10,7 +10,6 @@
 #include "base/file.h"
 
 #include <dirent.h>
-#include <string.h>
 
 struct writer {
     const char *folder;

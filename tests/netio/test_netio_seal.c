@@ -8,7 +8,6 @@
 #include "netio/seal.h"
 
 #include <limits.h>
-#include <sys/wait.h>
 
 /* RFC 5869, test case 3: empty salt, empty info. */
 TEST(hkdf_known_answer)

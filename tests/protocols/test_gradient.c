@@ -4,7 +4,6 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/secret.h"
 #include "harness/three.h"
 #include "mpc/check/check.h"
 #include "protocols/mask.h"

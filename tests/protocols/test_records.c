@@ -4,7 +4,6 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/secret.h"
 #include "harness/three.h"
 #include "protocols/mask.h"
 #include "protocols/records.h"

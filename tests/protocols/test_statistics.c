@@ -6,7 +6,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/budget/grid.h"
-#include "base/random.h"
 #include "protocols/discrete.h"
 #include "protocols/exponential.h"
 #include "tests/support/statistics.h"

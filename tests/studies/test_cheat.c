@@ -25,7 +25,6 @@
 #include "protocols/coin.h"
 #include "protocols/measure.h"
 
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
 

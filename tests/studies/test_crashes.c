@@ -15,10 +15,7 @@
 #include "harness/process.h"
 
 #include <jansson.h>
-#include <signal.h>
 #include <sqlite3.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #define OWNERS 3
 #define ROUNDS 2

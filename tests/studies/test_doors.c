@@ -9,9 +9,6 @@
 #include "tests/support/caller.h"
 #include "tests/support/withhold.h"
 
-#include <sys/stat.h>
-#include <sys/wait.h>
-
 struct doors_scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];

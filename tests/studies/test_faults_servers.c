@@ -11,8 +11,6 @@
 #include "tests/support/faults.h"
 #include "tests/support/socket.h"
 
-#include <signal.h>
-
 #define EXIT_BUDGET 5
 #define IN_A_RUN 1500     /* calls of a server to ZeroMQ */
 #define A_MONTH "2764800" /* seconds */

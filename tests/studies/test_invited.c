@@ -6,7 +6,6 @@
 #include "tests/support/scene.h"
 
 #include "base/date.h"
-#include "base/secret.h"
 #include "parties/owner/parcel.h"
 #include "parties/study/token.h"
 

@@ -5,7 +5,6 @@
 
 #include <arpa/inet.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
 
 static void expect_lanes(struct scene *c, unsigned server, unsigned lanes)

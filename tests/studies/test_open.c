@@ -4,7 +4,6 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/secret.h"
 #include "harness/process.h"
 #include "parties/exchange/dials.h"
 #include "parties/study/token.h"

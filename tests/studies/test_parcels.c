@@ -6,8 +6,6 @@
 #include "tests/support/scene.h"
 
 #include "base/date.h"
-#include "base/secret.h"
-#include "base/text.h"
 #include "parties/owner/pack.h"
 #include "parties/owner/parcel.h"
 #include "parties/owner/serial.h"

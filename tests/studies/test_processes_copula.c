@@ -5,8 +5,6 @@
 #include "aim/copula/copula.h"
 #include "aim/copula/copula_model.h"
 
-#include <signal.h>
-
 static const char lines[] = "method: copula\n";
 
 static struct copula *model_of(struct scene *c, const char *out, struct domain **d)

@@ -10,7 +10,6 @@
 #include "parties/store/store_rounds.h"
 #include "parties/study/study_uploads.h"
 
-#include <signal.h>
 #include <sodium.h>
 
 TEST(a_dead_server_is_an_error_in_time_and_can_come_back)

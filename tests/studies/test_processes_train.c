@@ -3,7 +3,6 @@
 
 #include "parties/exchange/price.h"
 
-#include <signal.h>
 #include <sodium.h>
 
 #define STEPS 10

@@ -12,9 +12,6 @@
 #include "tests/support/scene.h"
 #include "tests/support/store.h"
 
-#include <signal.h>
-#include <sys/stat.h>
-
 static const char copula[] = "method: copula\n";
 
 static const char *const encrypted[OWNERS] = {

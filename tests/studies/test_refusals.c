@@ -7,7 +7,6 @@
 
 #include "aim/budget/forms.h"
 #include "aim/budget/score.h"
-#include "base/secret.h"
 #include "harness/process.h"
 #include "parties/analyst/release.h"
 #include "parties/audit/audit_file.h"

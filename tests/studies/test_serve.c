@@ -13,13 +13,10 @@
 #include "tests/support/socket.h"
 
 #include <linux/capability.h>
-#include <signal.h>
 #include <sodium.h>
 #include <sqlite3.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #define OWNERS 3
 

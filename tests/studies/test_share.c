@@ -17,8 +17,6 @@
 #include <pthread.h>
 #include <pty.h>
 #include <stdatomic.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 struct share_scene {
     struct support_study s;

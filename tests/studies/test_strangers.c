@@ -8,7 +8,6 @@
 #include "tests/support/socket.h"
 #include "tests/support/withhold.h"
 
-#include "base/secret.h"
 #include "harness/netio.h"
 #include "netio/events.h"
 #include "netio/porter.h"

@@ -8,13 +8,10 @@
  */
 #include "tests/support/scene.h"
 
-#include "base/secret.h"
 #include "netio/seal.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #define ROUNDS 3 /* the one-ways, and two selections */
 

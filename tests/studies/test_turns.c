@@ -4,13 +4,10 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/secret.h"
 #include "harness/process.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/dials.h"
 #include "tests/support/store.h"
-
-#include <signal.h>
 
 /* Silent for so long, a run loses its place; whoever asks waits for so long for a session. */
 #define CONNECT_S support_slow(3)

@@ -15,10 +15,7 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #define OWNERS 2
 #define BIG 1 /* the owner whose vector comes in two parts */

@@ -10,8 +10,6 @@
 #include "parties/exchange/price.h"
 #include "tests/support/store.h"
 
-#include <sys/wait.h>
-
 #define CONNECT_S support_slow(3)
 
 struct whose_run_scene {

@@ -5,7 +5,6 @@
 #include "tests/support/faults.h"
 
 #include <dirent.h>
-#include <sys/stat.h>
 
 #define CODES 6 /* documented exit codes are 0 to 6 */
 #define LOG_SIZE 8192

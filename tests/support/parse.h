@@ -7,7 +7,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/table/table.h"
-#include "base/secret.h"
 #include "parties/study/identity.h"
 #include "parties/study/study.h"
 

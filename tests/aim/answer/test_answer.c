@@ -9,8 +9,6 @@
 #include "aim/answer/answer.h"
 #include "aim/model/model_densities.h"
 #include "aim/model/model_private.h"
-#include "base/random.h"
-#include "base/text.h"
 
 #define COLUMNS 5
 #define ATOMS 16

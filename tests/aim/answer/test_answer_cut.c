@@ -6,7 +6,6 @@
 
 #include "aim/answer/answer_private.h"
 #include "aim/model/model_densities.h"
-#include "base/random.h"
 
 #define A 12 /* codes of a: four that are alone, two groups of four; */
 #define B 4  /* of b; */

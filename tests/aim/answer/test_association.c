@@ -5,7 +5,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/answer/association.h"
-#include "base/random.h"
 
 /*
  * Integers 10 to 13 and a missing one; labels; numbers in bins of different widths; a second pair.

@@ -6,7 +6,6 @@
 #include "aim/answer/errors_private.h"
 #include "aim/model/model_private.h"
 #include "base/digest.h"
-#include "base/random.h"
 
 #define SIGMA 20.0
 #define SIZE 4

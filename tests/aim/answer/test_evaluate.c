@@ -9,7 +9,6 @@
 #include "aim/answer/evaluate_answers.h"
 #include "aim/model/model_densities.h"
 #include "aim/model/model_private.h"
-#include "base/random.h"
 
 #define ROWS 700
 

@@ -4,7 +4,6 @@
 
 #include "aim/answer/answer_private.h"
 #include "aim/model/model_densities.h"
-#include "base/random.h"
 
 #define SIGMA 20.0
 #define SIZE 4

@@ -5,7 +5,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/answer/signal.h"
-#include "base/random.h"
 
 #define DRAWS 1500
 #define ROWS 600

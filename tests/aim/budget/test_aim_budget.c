@@ -2,7 +2,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/budget/budget.h"
-#include "base/random.h"
 
 /* Computed with 40 digits by bisection in mpmath. */
 TEST(conversions_agree_with_forty_digits)

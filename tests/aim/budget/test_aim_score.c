@@ -3,7 +3,6 @@
 #include "tests/support/domain.h"
 
 #include "aim/budget/score.h"
-#include "base/random.h"
 
 TEST(multipliers_are_floors)
 {

@@ -11,7 +11,6 @@
 #include "aim/copula/copula_links.h"
 #include "aim/copula/nominal.h"
 #include "base/digest.h"
-#include "base/random.h"
 
 #define GROUPS 4
 #define DRAWN 100000

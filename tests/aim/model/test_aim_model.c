@@ -8,7 +8,6 @@
 
 #include "aim/model/model_file.h"
 #include "aim/model/model_private.h"
-#include "base/random.h"
 
 #define ATTRIBUTES 6
 #define JOINT_MAX 4096

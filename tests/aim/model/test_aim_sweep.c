@@ -5,7 +5,6 @@
 
 #include "aim/model/factor.h"
 #include "aim/model/model_private.h"
-#include "base/random.h"
 
 #define CELLS 20000
 

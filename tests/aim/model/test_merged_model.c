@@ -11,7 +11,6 @@
 #include "aim/model/model_weigh.h"
 #include "aim/model/sample.h"
 #include "aim/workload/tabulate.h"
-#include "base/random.h"
 
 #define COLUMNS 4
 #define JOINT (7 * 2 * 5 * 3)

@@ -2,7 +2,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/question/question.h"
-#include "base/text.h"
 
 static int make_domain(void **state)
 {

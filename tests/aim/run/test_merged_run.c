@@ -7,8 +7,6 @@
 #include "aim/run/plaintext.h"
 #include "aim/table/csv.h"
 #include "aim/table/series.h"
-#include "base/random.h"
-#include "base/text.h"
 #include "harness/process.h"
 #include "parties/command/command.h"
 #include "tests/support/result.h"

@@ -8,8 +8,6 @@
 
 #include "aim/sql/connection.h"
 #include "aim/sql/database.h"
-#include "base/secret.h"
-#include "base/text.h"
 #include "harness/postgres.h"
 #include "harness/process.h"
 #include "parties/owner/owner_secret.h"
@@ -17,7 +15,6 @@
 
 #include <fcntl.h>
 #include <sqlite3.h>
-#include <sys/stat.h>
 
 #define ROWS 400
 

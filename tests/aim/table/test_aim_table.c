@@ -3,7 +3,6 @@
 
 #include "aim/table/csv.h"
 #include "aim/workload/tabulate.h"
-#include "base/random.h"
 
 struct table_place {
     char folder[32];

@@ -6,8 +6,6 @@
 #include "aim/answer/rows_answer.h"
 #include "aim/model/model_file.h"
 #include "aim/table/csv.h"
-#include "base/random.h"
-#include "base/text.h"
 
 #define FIRST (-719162)
 #define DAYS 3652059 /* in the years 1 to 9999 */

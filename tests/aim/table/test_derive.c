@@ -7,8 +7,6 @@
 
 #include "aim/table/csv.h"
 #include "aim/table/derive.h"
-#include "base/random.h"
-#include "base/text.h"
 
 #define ROWS 1000000
 

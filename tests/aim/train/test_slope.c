@@ -5,8 +5,6 @@
 #include "harness/cmocka.h"
 #include "tests/support/train.h"
 
-#include "base/random.h"
-
 static void sum(struct train_scene *s, int64_t *sums)
 {
     struct slope *g CLEAN(slope_free) = NULL;

@@ -2,7 +2,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/workload/merge.h"
-#include "base/random.h"
 
 #define CODES 64
 #define LABELS 6

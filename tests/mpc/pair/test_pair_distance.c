@@ -5,7 +5,6 @@
 #include "harness/cmocka.h"
 
 #include "base/array.h"
-#include "base/random.h"
 #include "mpc/pair/distance.h"
 #include "mpc/pair/program.h"
 #include "tests/support/pair_ends.h"

@@ -6,7 +6,6 @@
 #include "harness/cmocka.h"
 
 #include "base/hash.h"
-#include "base/random.h"
 #include "mpc/pair/distance.h"
 #include "mpc/pair/labels.h"
 #include "mpc/pair/pick.h"

@@ -5,7 +5,6 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/secret.h"
 #include "harness/netio.h"
 #include "harness/patience.h"
 #include "harness/session.h"

@@ -4,7 +4,6 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/random.h"
 #include "mpc/pair/squares.h"
 #include "tests/support/pair_ends.h"
 

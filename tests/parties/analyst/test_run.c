@@ -15,7 +15,6 @@
 #include "tests/support/gates.h"
 
 #include <pthread.h>
-#include <sys/stat.h>
 
 #define STEPS 8
 #define RHO 0.5

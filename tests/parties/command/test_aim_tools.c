@@ -11,7 +11,6 @@
 #include "aim/model/model_private.h"
 #include "aim/model/sample.h"
 #include "aim/table/csv.h"
-#include "base/text.h"
 #include "harness/model.h"
 #include "harness/study.h"
 #include "parties/command/command.h"

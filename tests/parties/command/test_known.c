@@ -8,7 +8,6 @@
 #include "aim/model/model_file.h"
 #include "aim/model/model_private.h"
 #include "aim/workload/tabulate.h"
-#include "base/text.h"
 #include "parties/command/command.h"
 #include "tests/support/result.h"
 

@@ -3,7 +3,6 @@
 #include "harness/patience.h"
 #include "tests/support/command.h"
 
-#include "base/secret.h"
 #include "parties/command/command.h"
 #include "parties/command/help.h"
 #include "parties/command/process.h"

@@ -1,7 +1,6 @@
 /* parties/display/progress: what a run shows, line by line, on a terminal and off one. */
 #include "harness/cmocka.h"
 
-#include "base/log.h"
 #include "base/words.h"
 #include "parties/display/progress.h"
 

@@ -5,7 +5,6 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/random.h"
 #include "harness/process.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"

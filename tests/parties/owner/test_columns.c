@@ -4,7 +4,6 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/text.h"
 #include "harness/study.h"
 #include "parties/display/progress.h"
 #include "parties/owner/columns.h"

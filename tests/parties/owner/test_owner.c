@@ -6,7 +6,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/budget/budget.h"
-#include "base/secret.h"
 #include "harness/process.h"
 #include "parties/owner/book.h"
 #include "parties/owner/courier.h"
@@ -18,7 +17,6 @@
 #include "tests/support/gates.h"
 
 #include <stdatomic.h>
-#include <sys/stat.h>
 
 #define VECTOR (2 * MESSAGE_PART_MAX + 1000) /* goes in three parts */
 

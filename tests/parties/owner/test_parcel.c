@@ -13,8 +13,6 @@
 #include "parties/study/roster.h"
 #include "tests/support/gates.h"
 
-#include <sys/stat.h>
-
 struct parcel_scene {
     struct support_study s;
     struct identity *me, *server[STUDY_SERVERS_MOST];

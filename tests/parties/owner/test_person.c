@@ -5,7 +5,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/table/csv.h"
-#include "base/text.h"
 #include "harness/study.h"
 #include "parties/owner/source.h"
 #include "parties/setting/upload.h"

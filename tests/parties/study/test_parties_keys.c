@@ -1,7 +1,6 @@
 /* parties/keys: identities as text and as files, and everything that may be wrong with either. */
 #include "harness/cmocka.h"
 
-#include "base/secret.h"
 #include "parties/study/identity.h"
 
 #include <sodium.h>

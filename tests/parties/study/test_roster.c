@@ -10,8 +10,6 @@
 #include "parties/exchange/dials.h"
 #include "parties/study/roster.h"
 
-#include <sys/stat.h>
-
 struct roster_scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];

@@ -5,7 +5,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/table/derive.h"
-#include "base/text.h"
 #include "parties/study/study.h"
 
 static const char places[] =

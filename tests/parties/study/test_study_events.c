@@ -9,7 +9,6 @@
 #include "aim/model/series_draw.h"
 #include "aim/table/series.h"
 #include "aim/workload/tabulate.h"
-#include "base/random.h"
 #include "parties/owner/pack.h"
 #include "parties/study/study.h"
 #include "parties/study/study_uploads.h"

@@ -6,8 +6,6 @@
 #include "tests/support/command.h"
 
 #include "aim/run/train_run.h"
-#include "base/random.h"
-#include "base/text.h"
 #include "harness/study.h"
 #include "parties/exchange/price.h"
 #include "parties/study/method.h"

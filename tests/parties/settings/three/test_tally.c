@@ -2,7 +2,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/workload/tabulate.h"
-#include "base/secret.h"
 #include "harness/process.h"
 #include "harness/three.h"
 #include "parties/analyst/central.h"
