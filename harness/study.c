@@ -93,10 +93,10 @@ void support_study_file(const struct support_study *s, const char *name, char pa
 
 const char *support_path(const struct support_study *s, const char *format, ...)
 {
-    static char paths[64][SUPPORT_PATH];
+    static char paths[512][SUPPORT_PATH];
     static unsigned next;
     char name[96];
-    char *path = paths[next++ % 64];
+    char *path = paths[next++ % 512];
     va_list args;
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
