@@ -293,7 +293,6 @@ static void take_opened(void *self, const void *p, size_t n)
 
 static void ignore(void *self, const void *p, size_t n)
 {
-    (void)self, (void)p, (void)n;
 }
 
 static enum err seed_job(struct party *p, void *shared)
