@@ -62,10 +62,9 @@ uint16_t support_ports(unsigned count)
 {
     static unsigned first, next; /* of this process's block; where to look in it */
     for (unsigned block = (unsigned)getpid() % PORT_BLOCKS; first == 0;
-         block = (block + 1) % PORT_BLOCKS) {
+         block = (block + 1) % PORT_BLOCKS)
         if (claim(block))
             first = PORTS + block * PORT_BLOCK;
-    }
     for (;;) {
         unsigned k = 0;
         if (next + count > PORT_BLOCK)
@@ -81,9 +80,8 @@ uint16_t support_ports(unsigned count)
 void support_forget(const struct support_study *s)
 {
     unlink(support_path(s, "a.test.heads"));
-    for (unsigned i = 0; i < s->owners; i++) {
+    for (unsigned i = 0; i < s->owners; i++)
         unlink(support_path(s, "o%u.test.heads", i));
-    }
 }
 
 void support_study_file(const struct support_study *s, const char *name, char path[SUPPORT_PATH])

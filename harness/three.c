@@ -308,9 +308,8 @@ enum err three_result_new(struct three_result *r, size_t n)
 
 void three_result_free(struct three_result *r)
 {
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; i++)
         memory_free_all(&r->component[i], &r->copy[i]);
-    }
 }
 
 bool three_replicated(const struct three_result *r, unsigned width)

@@ -289,9 +289,8 @@ TEST(a_break_is_told_until_something_is_sent)
         hear(&h, NULL);
         OK(gate_reply(h.gate, &h.from, "1", 1));
         OK(gate_reply(h.gate, &h.from, "2", 1));
-        for (int i = 1; i <= already; i++) {
+        for (int i = 1; i <= already; i++)
             expect_answer(&h, d, i == 1 ? "1" : "2");
-        }
         gate_free(&h.gate);
         for (int i = already + 1; e == ERR_OK; i++) {
             e = dial_receive(d, &h.b, support_end_ms(10));

@@ -413,9 +413,8 @@ TEST(another_lane_ends_the_session)
     start_in_memory(p, t, 8, &small_rounds);
     p[0].lane = 1;
     run_three(run_party, p, sizeof *p);
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; i++)
         assert_int_not_equal(p[i].e, ERR_OK);
-    }
     assert_true(strstr(p[0].sink, "another lane") != NULL ||
                 strstr(p[1].sink, "another lane") != NULL ||
                 strstr(p[2].sink, "another lane") != NULL);

@@ -142,9 +142,8 @@ static enum err ride_twice(struct party *p, void *shared)
                 r.in[k][SIZE - 1] == r.in[k][0];
     all->result[i] = e;
     all->rounds[i] = net_exchanges(p->net);
-    for (unsigned k = 0; k < 2; k++) {
+    for (unsigned k = 0; k < 2; k++)
         memory_free_all(&r.in[k], &r.out[k]);
-    }
     return right && !r.early && (e != ERR_OK || r.heard == 2) ? ERR_OK : ERR_DATA;
 }
 

@@ -278,9 +278,8 @@ static void scene_new(struct gradient_scene *s, const struct gradient_kind *kind
 static void scene_free(struct gradient_scene *s)
 {
     for (size_t i = 0; i < BATCHES; i++)
-        for (size_t k = 0; k < s->parts; k++) {
+        for (size_t k = 0; k < s->parts; k++)
             memory_free_all(&s->vector[i][k], &s->plain[i][k]);
-        }
     memory_free_all(&s->weight, &s->expected);
     three_result_free(&s->out);
     three_result_free(&s->cells);

@@ -60,9 +60,8 @@ static struct clock_scene scene_new(const struct study_options *o)
 {
     struct clock_scene c = {0};
     OK(support_study_new(&c.s, o, &quiet));
-    for (unsigned i = 0; i < OWNERS; i++) {
+    for (unsigned i = 0; i < OWNERS; i++)
         OK(support_csv(file(&c, "o%u.csv", i), c.s.study->domain, 400 + 500 * i, 10 + i));
-    }
     set_clocks(&c, 0);
     return c;
 }

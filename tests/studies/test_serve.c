@@ -47,9 +47,8 @@ static struct serve_house house_new(const struct study_options *o)
     OK(support_study_new(&h.s, o, &quiet));
     h.status = support_ports(STUDY_SERVERS_MOST * STUDY_PORTS + STUDY_SERVERS_MOST);
     h.status = (uint16_t)(h.status + STUDY_SERVERS_MOST * STUDY_PORTS);
-    for (unsigned i = 0; i < h.s.owners; i++) {
+    for (unsigned i = 0; i < h.s.owners; i++)
         OK(support_csv(file(&h, "o%u.csv", i), h.s.study->domain, 300 + 100 * i, 10 + i));
-    }
     return h;
 }
 
@@ -148,10 +147,9 @@ static void wait_for_page(const struct serve_house *h, unsigned server, const ch
 {
     struct bytes answer CLEAN(bytes_clear) = {0};
     const double end = support_deadline(20);
-    while (strstr(ask(h, server, "GET /", &answer), words) == NULL) {
+    while (strstr(ask(h, server, "GET /", &answer), words) == NULL)
         if (!support_again(end))
             fail_msg("\"%s\" is not in:\n%s", words, (char *)answer.data);
-    }
 }
 
 TEST(the_operator_sees_how_it_goes)

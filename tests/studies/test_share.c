@@ -35,9 +35,8 @@ static void scene_new(struct share_scene *c, const struct study_options *o)
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
     OK(support_study_new(&c->s, o, &c->log));
-    for (unsigned i = 0; i < c->s.owners; i++) {
+    for (unsigned i = 0; i < c->s.owners; i++)
         OK(support_csv(file(c, "o%u.csv", i), c->s.study->domain, 400 + 100 * i, i));
-    }
 }
 
 static void start_servers(struct share_scene *c)

@@ -3,13 +3,12 @@
 struct bytes with_keys(const struct parse_fixture *f, const char *text)
 {
     struct bytes b = {0};
-    for (; *text != '\0'; text++) {
+    for (; *text != '\0'; text++)
         if (text[0] == '@' && text[1] >= '0' && text[1] <= '9') {
             const char *key = f->key[*++text - '0'];
             bytes_put(&b, key, strlen(key));
         } else
             bytes_put_u8(&b, (uint8_t)*text);
-    }
     OK(bytes_ok(&b));
     return b;
 }

@@ -342,9 +342,8 @@ void whole_fill(struct whole *w, const struct study_options *o, const struct who
     OK(bounds_new(&w->bounds, w->s.study, &log));
     OK(share_all(w, &log));
     for (unsigned kind = 0; kind < 2; kind++)
-        for (unsigned i = 0; i < 3; i++) {
+        for (unsigned i = 0; i < 3; i++)
             w->noise[kind][i] = memory_array(NOISE_MAX, sizeof(uint64_t));
-        }
 }
 
 void whole_free(struct whole *w)

@@ -170,9 +170,8 @@ TEST(a_run_of_a_few_steps_ends_with_its_last_weights)
         struct train_options o = {.limits = {.rho = 0.5, .epsilon_slack = 1}, .steps = steps};
         struct train_result *r CLEAN(train_result_free) = run(&s, &o, UINT32_MAX);
         double w = 0, v = 0;
-        for (unsigned t = 0; t < steps; t++) {
+        for (unsigned t = 0; t < steps; t++)
             move(&s, r, &r->step[t], 0, &w, &v);
-        }
         assert_true(fabs(r->weight[0] - w) < 1e-6 * fmax(1, fabs(w)));
     }
 }

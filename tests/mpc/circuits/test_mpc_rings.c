@@ -51,9 +51,8 @@ static struct rings_call *fresh(size_t n, uint64_t seed)
 
 static void finish(struct rings_call **c)
 {
-    for (int s = 0; s < 3; s++) {
+    for (int s = 0; s < 3; s++)
         memory_free_all(&(*c)->out[s][0], &(*c)->out[s][1], &(*c)->again[s]);
-    }
     memory_free_all(&(*c)->x, &(*c)->y, c);
 }
 

@@ -24,9 +24,8 @@ struct shared_tables {
 static void table_free(struct shared_tables *t)
 {
     memory_free_all(&t->size, &t->x, &t->estimate, &t->most);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         memory_free_all(&t->share[i], &t->out[i], &t->candidate[i]);
-    }
 }
 
 static struct shared_tables table_of(const size_t *size, size_t candidates, unsigned bits,

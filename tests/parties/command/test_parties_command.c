@@ -58,9 +58,8 @@ TEST(help_is_on_standard_output)
     for (size_t i = 0; i < 3; i++) {
         TREFOIL(EXIT_OK, &o, ways[i]);
         assert_string_equal(o.err, "");
-        for (size_t k = 0; k < command_count; k++) {
+        for (size_t k = 0; k < command_count; k++)
             EACH(support_says, o.out, commands[k]->name, commands[k]->summary);
-        }
     }
 }
 
@@ -508,9 +507,8 @@ TEST(from_nothing_to_a_checked_study)
     support_says(o.err, "no terms yet to compare: not yet: 6 keys");
     TREFOIL(EXIT_CONFIG, &o, "roster", "show", "study.yaml");
     support_says(o.err, "not a public key");
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 5; i++)
         TREFOIL(EXIT_OK, &o, "keygen", names[i], "--name", names[i], "--into", "study.yaml");
-    }
     TREFOIL(EXIT_CONFIG, &o, "keygen", "other", "--name", "north", "--into", "study.yaml");
     support_says(o.err, "north has another key here already");
     TREFOIL(EXIT_USAGE, &o, "keygen", "office", "--into", "study.yaml");

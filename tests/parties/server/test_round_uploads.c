@@ -314,12 +314,11 @@ TEST(who_was_restored_does_not_guess)
             w.last[i] = i != has ? STANDING_LOST : STANDING_OPENED;
         }
         run(&w);
-        for (unsigned i = 0; i < 3; i++) {
+        for (unsigned i = 0; i < 3; i++)
             if (!lies || join)
                 expect_kept(&w, i, has, !join);
             else if (i != has)
                 assert_int_equal(w.result[i], ERR_MISMATCH);
-        }
     }
 }
 

@@ -22,9 +22,8 @@ static void scene_new(struct roster_scene *c)
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
     NEW_STUDY(&c->s, &c->log, .owners = 3, .round_s = 40, .connect_s = 30);
-    for (unsigned i = 0; i < c->s.owners; i++) {
+    for (unsigned i = 0; i < c->s.owners; i++)
         OK(support_csv(file(c, "o%u.csv", i), c->s.study->domain, 400 + 100 * i, i));
-    }
 }
 
 static void scene_free(struct roster_scene *c)
