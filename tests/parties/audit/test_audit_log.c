@@ -134,8 +134,7 @@ TEST(logs_hold_alone_and_together)
     OK(compare(&b, 1));
     OK(compare(&b, 3));
     assert_string_equal(b.words, ""); /* not even a note */
-    const char *path = log_path(&b, 1);
-    OK(audit_file_read(&f, path, &quiet));
+    OK(audit_file_read(&f, log_path(&b, 1), &quiet));
     assert_int_equal(f->entries, 1 + 3 * 4 + 3);
     assert_int_equal(f->server, 1);
     assert_string_equal(f->entry[5].opening.what, "sex*age,ward");
@@ -322,8 +321,7 @@ static void first_line(const struct audit_log_bench *b, char line[1024])
 {
     struct bytes text CLEAN(bytes_clear) = {0};
     size_t n;
-    const char *path = log_path(b, 0);
-    OK(file_read(path, 1 << 20, &text, &quiet));
+    OK(file_read(log_path(b, 0), 1 << 20, &text, &quiet));
     n = (size_t)((uint8_t *)memchr(text.data, '\n', text.size) - text.data) - 65;
     assert_true(n < 1024);
     memcpy(line, text.data, n);
@@ -499,8 +497,7 @@ TEST(logs_that_do_not_belong_together_are_told)
     o.values = 5;
     NOTE(&b, 1, .kind = AUDIT_OPEN, .opening = o);
     for (unsigned i = 0; i < 3; i++) {
-        const char *path = log_path(i < 2 ? &b : &other, i);
-        OK(audit_file_read(&f[i], path, &quiet));
+        OK(audit_file_read(&f[i], log_path(i < 2 ? &b : &other, i), &quiet));
     }
     said[0] = '\0';
     assert_int_equal(audit_compare(f, 2, stdout, &log), ERR_DATA);
@@ -539,8 +536,7 @@ TEST(openings_are_described)
     FILE *out;
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         open_one(&b, 0, 3, reasons[i][0]);
-    const char *path = log_path(&b, 0);
-    OK(audit_file_read(&f, path, &quiet));
+    OK(audit_file_read(&f, log_path(&b, 0), &quiet));
     out = fmemopen(words, sizeof words, "w");
     assert_non_null(out);
     audit_describe(&f, 1, out);
@@ -564,8 +560,7 @@ static void describe_all(struct audit_log_bench *b)
     FILE *out = fmemopen(b->words, sizeof b->words, "w");
     assert_non_null(out);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        const char *path = log_path(b, i);
-        OK(audit_file_read(&files[i], path, &quiet));
+        OK(audit_file_read(&files[i], log_path(b, i), &quiet));
     }
     audit_describe(files, STUDY_SERVERS_MOST, out);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
