@@ -27,8 +27,7 @@ static enum err clamp_all(struct party *p, void *shared)
 {
     struct clamp_scene *s = shared;
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    struct planes e;
-    struct planes z CLEAN(planes_free) = {0}, own CLEAN(planes_free) = {0};
+    struct planes e, z CLEAN(planes_free) = {0}, own CLEAN(planes_free) = {0};
     enum err er = three_share_planes(p, &z, s->z, CLAMP_LANES, TRAIN_BITS, 1);
     TRY(er);
     er = three_share_planes(p, &own, s->own, CLAMP_LANES, 2, 2);

@@ -340,8 +340,7 @@ static enum err linear(struct party *p, void *shared)
     static const uint8_t id[TAPE_ID_SIZE];
     struct linear *l = shared;
     struct counts *counts CLEAN(counts_free) = NULL;
-    struct share64 sums CLEAN(share64_free) = {0};
-    struct share64 x;
+    struct share64 sums CLEAN(share64_free) = {0}, x;
     struct tape tape CLEAN(tape_free) = {0};
     TRY(counts_new(&counts, cells, QUERIES, BITS));
     for (size_t q = 0; q < QUERIES; q++) {

@@ -30,8 +30,7 @@ static bool is_ready(const struct faults_scene *c, unsigned i)
 
 static bool has_ended(pid_t pid)
 {
-    char path[64];
-    char text[256] = "";
+    char path[64], text[256] = "";
     FILE *f;
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     f = fopen(path, "r");

@@ -171,8 +171,7 @@ TEST(a_ledger_survives_as_text)
                                       "1 1/1  0/1 0/1 0/1 0/1 0/1"};
     struct ledger *l CLEAN(ledger_free) = ledger_of(0.1, 3), *back CLEAN(ledger_free) = NULL;
     struct ledger *copy CLEAN(ledger_free) = NULL;
-    char *again;
-    char *text CLEAN(memory_release) = NULL;
+    char *again, *text CLEAN(memory_release) = NULL;
     mpq_t cost;
     mpq_init(cost);
     OK(ledger_select_cost(cost, ACCOUNTING_ZCDP, 0.01, 1e-7, 1));

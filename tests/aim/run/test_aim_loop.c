@@ -531,8 +531,7 @@ TEST(samples_follow_the_model)
     struct loop_stage s CLEAN(stage_free) = stage_new(ROWS);
     struct aim_options o = options_of(&s, 5, 8);
     struct aim_result *a CLEAN(aim_result_free) = run_seeded(&s, &o, 1);
-    struct table *rows;
-    struct table *again CLEAN(table_free) = NULL, *other CLEAN(table_free) = NULL;
+    struct table *rows, *again CLEAN(table_free) = NULL, *other CLEAN(table_free) = NULL;
     double error, small;
     OK(sample_rows(&rows, a->model, 20000, 1, NULL));
     assert_int_equal(rows->rows, 20000);

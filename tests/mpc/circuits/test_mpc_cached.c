@@ -235,8 +235,7 @@ static enum err out_of_range(struct party *p, void *shared)
     struct cached_call *c = shared;
     struct share64 x CLEAN(share64_free) = {0}, out CLEAN(share64_free) = {0};
     struct planes bits CLEAN(planes_free) = {0};
-    struct cached *none;
-    struct cached *cached CLEAN(cached_free) = NULL;
+    struct cached *none, *cached CLEAN(cached_free) = NULL;
     TRY(three_share64(p, &x, c->x, c->lanes, 1));
     TRY(three_share_planes(p, &bits, c->x, c->lanes, c->l, 2));
     TRY(share64_new(&out, SPANS));

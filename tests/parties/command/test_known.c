@@ -146,8 +146,7 @@ TEST(what_is_known_is_in_the_model)
 {
     static const struct clique sex_died = {2, {1, 4}}, only_bmi = {1, {3}}, sex = {1, {1}};
     struct known_stage g CLEAN(stage_free);
-    struct bytes text CLEAN(bytes_clear) = {0};
-    struct bytes json CLEAN(bytes_clear) = {0};
+    struct bytes text CLEAN(bytes_clear) = {0}, json CLEAN(bytes_clear) = {0};
     stage_new(&g);
     put_margin(&text, &g, false);
     put_margin(&text, &g, true);

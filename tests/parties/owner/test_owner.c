@@ -763,8 +763,7 @@ TEST(a_secret_is_made_once_and_only_a_whole_one_is_taken)
 {
     struct support_study s CLEAN(support_study_free);
     LOG_INTO(log, said, LOG_ERROR);
-    uint8_t *again = NULL;
-    uint8_t *first CLEAN(secret_release) = NULL;
+    uint8_t *again = NULL, *first CLEAN(secret_release) = NULL;
     struct bytes text CLEAN(bytes_clear) = {0};
     NEW_STUDY(&s, &log, .owners = 1);
     const char *path = support_path(&s, "secret");

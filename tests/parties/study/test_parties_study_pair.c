@@ -66,8 +66,7 @@ TEST(terms_say_who_is_the_provider)
         {"provider: {name: s0", "provider: {name: other", "servers"},
     };
     struct parse_fixture *f = *state;
-    struct study *other = NULL;
-    struct study *s CLEAN(study_free) = NULL, *turned CLEAN(study_free) = NULL;
+    struct study *other = NULL, *s CLEAN(study_free) = NULL, *turned CLEAN(study_free) = NULL;
     char text[256];
     struct bytes b CLEAN(bytes_clear) = text_of_two(
         two, "keeper: {name: s0, endpoint: tcp://here:7100, key: @0}\n"
