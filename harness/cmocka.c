@@ -1,8 +1,5 @@
 #include "harness/cmocka.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static struct CMUnitTest tests[64];
 static size_t count;
 
@@ -28,6 +25,14 @@ int support_run_each(CMFixtureFunction setup, CMFixtureFunction teardown)
         tests[i].teardown_func = teardown;
     }
     return support_run_tests(NULL, NULL);
+}
+
+void support_needs(bool there, const char *otherwise)
+{
+    if (there)
+        return;
+    print_message("# SKIP %s\n", otherwise);
+    skip();
 }
 
 void support_says(const char *text, const char *words)

@@ -1,13 +1,27 @@
-/* harness/cmocka.h - cmocka, with the headers that it needs before it; the list of tests. */
+/*
+ * harness/cmocka.h - cmocka, with the headers that it needs before it and those that many suites
+ * use; the list of tests.
+ */
 #pragma once
 
+#include "base/bytes.h"
 #include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/secret.h"
+#include "base/text.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -39,6 +53,14 @@ int support_run_each(CMFixtureFunction setup, CMFixtureFunction teardown);
 /* Fails the test, and names the error, unless the call returns ERR_OK. */
 #define OK(call) support_ok((call), #call, __FILE__, __LINE__)
 void support_ok(enum err e, const char *call, const char *file, int line);
+
+/* Declares a log of messages of at least this level, and the text that it collects. */
+#define LOG_INTO(name, text, least)                                                                \
+    char text[4096] = "";                                                                          \
+    struct log name = {.buffer = text, .buffer_size = sizeof text, .level = (least)}
+
+/* Skips the test, and says why, unless what it needs is there. */
+void support_needs(bool there, const char *otherwise);
 
 /* Fails the test, and shows the text, unless the words are in it. */
 void support_says(const char *text, const char *words);

@@ -28,12 +28,11 @@ static enum err error_of(const struct model *m, const struct clique *c, const st
     uint64_t cells = clique_cells(c, t->domain);
     double *p CLEAN(memory_release) = memory_array(cells, sizeof *p);
     int64_t *q CLEAN(memory_release) = memory_array(cells, sizeof *q);
-    enum err e = p != NULL && q != NULL ? model_marginal(m, c, p, log) : ERR_NOMEM;
-    if (e == ERR_OK)
-        tabulate_marginal(t, c, q);
-    for (uint64_t i = 0; e == ERR_OK && i < cells; i++)
+    TRY(p != NULL && q != NULL ? model_marginal(m, c, p, log) : ERR_NOMEM);
+    tabulate_marginal(t, c, q);
+    for (uint64_t i = 0; i < cells; i++)
         *error += fabs(p[i] / m->total - (double)q[i] / (double)t->rows);
-    return e;
+    return ERR_OK;
 }
 
 enum err model_error(const struct model *m, const struct workload *w, const struct table *t,

@@ -7,13 +7,10 @@
 #include <glob.h>
 #include <grp.h>
 #include <pwd.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define WORDS 24
 
@@ -34,9 +31,8 @@ static pid_t start(const struct support_postgres *p, const char *const *argument
 {
     const char *words[WORDS] = {0};
     char path[320];
-    pid_t pid;
     fflush(NULL);
-    pid = fork();
+    pid_t pid = fork();
     if (pid != 0)
         return pid;
     snprintf(path, sizeof path, "%s/%s", p->bin, arguments[0]);
@@ -170,12 +166,11 @@ bool support_odbc(const char *driver)
     char text[128], words[1024] = "";
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
     struct odbc *o = NULL;
-    bool there;
     /* a driver that exists refuses a server that does not */
     snprintf(text, sizeof text, "Driver=%s;Server=/nowhere;Database=/nowhere/at/all", driver);
-    there = odbc_connect(&o, text, "odbc", &log) == ERR_OK ||
-            (strstr(words, "no SQL") == NULL && strstr(words, "Can't open lib") == NULL &&
-             strstr(words, "Data source name not found") == NULL);
+    bool there = odbc_connect(&o, text, "odbc", &log) == ERR_OK ||
+                 (strstr(words, "no SQL") == NULL && strstr(words, "Can't open lib") == NULL &&
+                  strstr(words, "Data source name not found") == NULL);
     odbc_close(&o);
     if (!there)
         fprintf(stderr, "skipped: no ODBC driver %s: %s\n", driver, words);

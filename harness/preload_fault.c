@@ -123,10 +123,9 @@ __attribute__((constructor)) static void arm(void)
 void preload_append(const char *variable, const char *text)
 {
     const char *path = getenv(variable);
-    long fd;
     if (path == NULL)
         return;
-    fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    long fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0 || syscall(SYS_write, fd, text, strlen(text)) != (long)strlen(text))
         abort();
     syscall(SYS_close, fd);
@@ -197,11 +196,10 @@ static void go_on(void)
 bool preload_fails(enum preload_kind kind)
 {
     const struct preload_failing f = now;
-    long n;
     if (f.kind != kind)
         return false;
     preload_begin();
-    n = f.by_place ? number_of(this_place()) : atomic_fetch_add(&calls, 1) + 1;
+    long n = f.by_place ? number_of(this_place()) : atomic_fetch_add(&calls, 1) + 1;
     if (n == f.target) {
         preload_append("FAULT_DONE", "");
         trace();

@@ -39,13 +39,12 @@ static bool concerns(int fd)
     const char *under = getenv("FAULT_UNDER");
     char link[64], path[4096];
     struct stat s;
-    ssize_t n;
     if (fd <= 2 || fstat(fd, &s) != 0 || !(S_ISREG(s.st_mode) || S_ISDIR(s.st_mode)))
         return false;
     if (under == NULL)
         return true;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    n = readlink(link, path, sizeof path);
+    ssize_t n = readlink(link, path, sizeof path);
     return n >= (ssize_t)strlen(under) && memcmp(path, under, strlen(under)) == 0;
 }
 
@@ -115,7 +114,6 @@ ssize_t pread64(int fd, void *p, size_t n, off64_t at)
 
 static int sync_by(int (*real)(int), int fd)
 {
-    int result;
     if (!concerns(fd))
         return real(fd);
     preload_append("FAULT_TALLY", "s");
@@ -123,7 +121,7 @@ static int sync_by(int (*real)(int), int fd)
         kill(getpid(), SIGKILL);
     if (preload_fails(SYNC))
         return (int)failed(EIO);
-    result = real(fd);
+    int result = real(fd);
     if (preload_fails(KILL_AFTER))
         kill(getpid(), SIGKILL);
     return result;

@@ -1,20 +1,13 @@
 #include "harness/process.h"
 
-#include "base/file.h"
 #include "harness/cmocka.h"
 #include "parties/study/sealing.h"
 
 #include <fcntl.h>
 #include <pty.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 pid_t support_start(const char *output, const char *const *arguments)
 {
@@ -93,6 +86,15 @@ int support_stop(pid_t *pid)
     return code;
 }
 
+pid_t support_serve_ready(const struct support_study *s, unsigned i, const char *study)
+{
+    const char *const said = support_path(s, "server%u.log", i);
+    unlink(said);
+    pid_t server = support_serve(s, i, study);
+    assert_true(support_wait_for(said, "is ready", 60));
+    return server;
+}
+
 bool support_serve_all(const struct support_study *s, const char *study,
                        pid_t server[STUDY_SERVERS_MOST])
 {
@@ -153,11 +155,10 @@ int support_on_terminal(const char *const *arguments, char *out, size_t size)
 
 void expect_code(int code, int expected, const char *output)
 {
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     if (code != expected && file_read(output, 1 << 20, &b, NULL) == ERR_OK)
         fprintf(stderr, "exit code %d instead of %d; %s:\n%.*s\n", code, expected, output,
                 (int)b.size, (const char *)b.data); /* cmocka's own output would cut it off */
-    bytes_clear(&b);
     assert_int_equal(code, expected);
 }
 

@@ -4,8 +4,11 @@
 #include "harness/patience.h"
 #include "harness/study.h"
 
-#include <stdbool.h>
+#include <signal.h>
+#include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* Starts it with NULL-ended arguments; output and errors are appended to `output`. */
 pid_t support_start(const char *output, const char *const *arguments);
@@ -24,6 +27,8 @@ int support_run(const char *output, double seconds, const char *const *arguments
 #define START(output, ...) support_start(output, (const char *const[]){__VA_ARGS__, NULL})
 #define COMMAND(output, seconds, ...)                                                              \
     support_run(output, seconds, (const char *const[]){__VA_ARGS__, NULL})
+/* The same, when what the file had before is gone. */
+#define ANEW(output, seconds, ...) (unlink(output), COMMAND(output, seconds, __VA_ARGS__))
 /* Fails the test unless a command ends with this code, and shows what it said. */
 #define EXPECT(code, output, seconds, ...)                                                         \
     expect_code(COMMAND(output, seconds, __VA_ARGS__), code, output)
@@ -42,6 +47,8 @@ void support_kill(pid_t *pid);
  * study's folder; what it says is appended to server<i>.log.
  */
 pid_t support_serve(const struct support_study *s, unsigned i, const char *study);
+/* The same once earlier messages are gone, until it is ready. */
+pid_t support_serve_ready(const struct support_study *s, unsigned i, const char *study);
 /*
  * Starts all three, with logs of their own, and waits until they are ready; stops those that were
  * started. False if one is not ready, or did not end well.

@@ -4,11 +4,9 @@
 #include "parties/settings/three/trio.h"
 #include "parties/settings/two/duo.h"
 
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 _Noreturn void support_serve_here(const struct support_study *s, unsigned i)
 {

@@ -22,8 +22,7 @@ static enum err test_bytes(const char *label, uint64_t seed, unsigned a, unsigne
 
 static enum err make(struct session **session, unsigned servers, unsigned index, uint64_t seed)
 {
-    uint8_t id[SESSION_ID_SIZE], terms[32];
-    uint8_t secret[2][SESSION_SECRET_SIZE];
+    uint8_t id[SESSION_ID_SIZE], terms[32], secret[2][SESSION_SECRET_SIZE];
     *session = NULL;
     if (index >= servers)
         return ERR_RANGE;

@@ -31,7 +31,6 @@ enum err bits_new(struct bits *x, size_t n)
 
 void bits_free(struct bits *x)
 {
-    struct planes one = {x->a, x->b, x->n, 1};
-    planes_free(&one);
+    struct planes one CLEAN(planes_free) = {x->a, x->b, x->n, 1};
     *x = (struct bits){0};
 }

@@ -3,10 +3,6 @@
 
 #include "aim/table/csv.h"
 #include "aim/table/series.h"
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/secret.h"
-#include "base/text.h"
 #include "harness/patience.h"
 #include "harness/three.h"
 #include "parties/study/sealing.h"
@@ -15,14 +11,8 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/sendfile.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 struct log quiet = {.level = LOG_ERROR};
 
@@ -72,10 +62,9 @@ uint16_t support_ports(unsigned count)
 {
     static unsigned first, next; /* of this process's block; where to look in it */
     for (unsigned block = (unsigned)getpid() % PORT_BLOCKS; first == 0;
-         block = (block + 1) % PORT_BLOCKS) {
+         block = (block + 1) % PORT_BLOCKS)
         if (claim(block))
             first = PORTS + block * PORT_BLOCK;
-    }
     for (;;) {
         unsigned k = 0;
         if (next + count > PORT_BLOCK)
@@ -91,9 +80,8 @@ uint16_t support_ports(unsigned count)
 void support_forget(const struct support_study *s)
 {
     unlink(support_path(s, "a.test.heads"));
-    for (unsigned i = 0; i < s->owners; i++) {
+    for (unsigned i = 0; i < s->owners; i++)
         unlink(support_path(s, "o%u.test.heads", i));
-    }
 }
 
 void support_study_file(const struct support_study *s, const char *name, char path[SUPPORT_PATH])
@@ -103,10 +91,10 @@ void support_study_file(const struct support_study *s, const char *name, char pa
 
 const char *support_path(const struct support_study *s, const char *format, ...)
 {
-    static char paths[64][SUPPORT_PATH];
+    static char paths[512][SUPPORT_PATH];
     static unsigned next;
     char name[96];
-    char *path = paths[next++ % 64];
+    char *path = paths[next++ % 512];
     va_list args;
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
@@ -197,13 +185,12 @@ static enum err add_sealing(struct support_study *s, struct log *log)
         struct identity *me CLEAN(identity_free) = NULL;
         struct bytes from CLEAN(bytes_clear) = {0}, to CLEAN(bytes_clear) = {0};
         char text[SEALING_TEXT_SIZE], key[IDENTITY_TEXT_SIZE];
-        const char *at;
         TRY(identity_load(&me, support_path(s, "s%u.key", i), log));
         TRY(sealing_new(s->study, me, support_path(s, "s%u.seal", i), text, log));
         TRY(file_read(s->path, 1 << 20, &from, log));
         bytes_put_u8(&from, 0);
         public_identity_text(&me->public, key);
-        at = strstr((const char *)from.data, key) + strlen(key) + 1;
+        const char *at = strstr((const char *)from.data, key) + strlen(key) + 1;
         bytes_put(&to, from.data, (size_t)(at - (const char *)from.data));
         text_put(&to, "    sealing: %s\n%s", text, at);
         TRY(bytes_ok(&to));
@@ -217,7 +204,6 @@ enum err support_study_new(struct support_study *s, const struct study_options *
 {
     const char *folders = getenv("TREFOIL_FOLDERS");
     FILE *f;
-    enum err e;
     *s = (struct support_study){.owners = o->owners > 0 ? o->owners : 3,
                                 .host = o->host != NULL ? o->host : "127.0.0.1"};
     TRY(secret_start());
@@ -234,7 +220,7 @@ enum err support_study_new(struct support_study *s, const struct study_options *
     f = fopen(s->path, "w");
     if (f == NULL)
         return ERR_SYSTEM;
-    e = write_study(s, o, f, log);
+    enum err e = write_study(s, o, f, log);
     if (fclose(f) != 0)
         e = ERR_SYSTEM;
     if (e == ERR_OK)

@@ -69,7 +69,7 @@ enum err support_study_new(struct support_study *s, const struct study_options *
 void support_study_free(struct support_study *s);
 /* Makes everybody forget the servers' ledgers that they have seen, for servers that begin anew. */
 void support_forget(const struct support_study *s);
-/* A path in the study's folder; good until sixty-four more have been asked for. */
+/* A path in the study's folder; good until five hundred more have been asked for. */
 const char *support_path(const struct support_study *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The same for whatever has a study as `s`. */

@@ -1,18 +1,13 @@
 #include "harness/three.h"
 #include "harness/patience.h"
 
-#include "base/memory.h"
 #include "base/processor.h"
-#include "base/secret.h"
 #include "harness/cmocka.h"
 #include "harness/session.h"
 #include "harness/transport.h"
 #include "mpc/move/crew.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct three_seat {
     unsigned index;
@@ -313,9 +308,8 @@ enum err three_result_new(struct three_result *r, size_t n)
 
 void three_result_free(struct three_result *r)
 {
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; i++)
         memory_free_all(&r->component[i], &r->copy[i]);
-    }
 }
 
 bool three_replicated(const struct three_result *r, unsigned width)

@@ -153,9 +153,8 @@ static void memory_end(void *self)
 {
     struct end *end = self;
     struct hub *hub = end->hub;
-    bool last;
     pthread_mutex_lock(&hub->mutex);
-    last = --hub->users == 0;
+    bool last = --hub->users == 0;
     pthread_mutex_unlock(&hub->mutex);
     if (last)
         hub_free(hub);
@@ -196,12 +195,11 @@ static struct hub *hub_new(unsigned servers, size_t depth)
 
 static enum err connect(struct transport **t, unsigned servers, size_t depth)
 {
-    struct hub *hub;
     for (unsigned i = 0; i < servers; i++)
         t[i] = NULL;
     if (depth == 0)
         return ERR_RANGE;
-    hub = hub_new(servers, depth);
+    struct hub *hub = hub_new(servers, depth);
     if (hub == NULL)
         return ERR_NOMEM;
     for (unsigned i = 0; i < servers; i++) {

@@ -2,25 +2,15 @@
 #include "harness/cmocka.h"
 #include "harness/patience.h"
 
-#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/cores.h"
 #include "base/date.h"
-#include "base/error.h"
-#include "base/file.h"
 #include "base/line.h"
-#include "base/log.h"
-#include "base/memory.h"
 #include "base/rate.h"
-#include "base/secret.h"
-#include "base/text.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 TEST(every_error_has_words)
 {
@@ -52,7 +42,6 @@ TEST(base64_is_read_to_the_letter)
 TEST(bytes_round_trip)
 {
     struct bytes b CLEAN(bytes_clear) = {0};
-    struct reader r;
     char text[8];
     bytes_put_u8(&b, 0xfe);
     bytes_put_u16(&b, 0xfedc);
@@ -63,7 +52,7 @@ TEST(bytes_round_trip)
     OK(bytes_ok(&b));
     assert_int_equal(b.size, 1 + 2 + 4 + 8 + 8 + 4 + 7);
     assert_int_equal(b.data[1], 0xdc); /* little-endian */
-    r = reader_of(b.data, b.size);
+    struct reader r = reader_of(b.data, b.size);
     assert_int_equal(reader_u8(&r), 0xfe);
     assert_int_equal(reader_u16(&r), 0xfedc);
     assert_int_equal(reader_u32(&r), 0xfedcba98);
@@ -79,10 +68,9 @@ TEST(small_numbers_take_few_bytes)
     for (unsigned bits = 0; bits <= 64; bits++) {
         const uint64_t v = bits == 0 ? 0 : UINT64_MAX >> (64 - bits);
         struct bytes b CLEAN(bytes_clear) = {0};
-        struct reader r;
         bytes_put_small(&b, v);
         assert_int_equal(b.size, bits == 0 ? 1 : (bits + 6) / 7);
-        r = reader_of(b.data, b.size);
+        struct reader r = reader_of(b.data, b.size);
         assert_true(reader_small(&r) == v);
         OK(reader_done(&r));
         r = reader_of(b.data, b.size - 1);
@@ -180,9 +168,8 @@ TEST(what_grows_keeps_what_it_has)
 
 TEST(secrets_are_zeroed_and_freed)
 {
-    uint8_t *p;
     OK(secret_start());
-    p = secret_new(33);
+    uint8_t *p = secret_new(33);
     assert_non_null(p);
     for (int i = 0; i < 33; i++)
         assert_int_equal(p[i], 0);
@@ -231,13 +218,12 @@ TEST(what_is_no_file_is_written_to_and_not_replaced)
     char folder[] = "/tmp/trefoil-test-XXXXXX", link_to[64], path[64], sink[256] = "", got[8] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
     struct stat st;
-    int fd;
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/pipe", folder);
     snprintf(link_to, sizeof link_to, "%s/link", folder);
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_int_equal(symlink("pipe", link_to), 0);
-    fd = open(path, O_RDWR | O_CLOEXEC);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
     OK(file_write(link_to, 0600, "first", 5, &log));
     assert_int_equal(read(fd, got, 5), 5);
     assert_string_equal(got, "first");
@@ -262,9 +248,8 @@ TEST(pipes_are_read_as_long_as_somebody_writes)
     struct bytes b CLEAN(bytes_clear) = {0};
     for (unsigned waits = 0; waits < 2; waits++) {
         int ends[2], ended;
-        pid_t child;
         assert_int_equal(pipe(ends), 0);
-        child = fork();
+        pid_t child = fork();
         if (child == 0) {
             close(ends[0]);
             support_pause_ms(waits ? 100 : 0);
@@ -433,13 +418,12 @@ TEST(a_log_of_json_is_one_object_a_line)
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
     struct log log = {.file = file, .level = LOG_INFO, .json = true, .dated = true};
-    const char *from;
     log_info(&log, "no study yet");
     log.study = "a \"b\"";
     log.server = 2;
     log_error(&log, "%s from %d", "north\\\",\"text\":\"forged\n\x1b", 7);
     fclose(file);
-    from = strchr(text, ',');
+    const char *from = strchr(text, ',');
     assert_true(from != NULL && strncmp(text, "{\"time\":\"20", 11) == 0);
     EACH(support_says, from,
          ",\"level\":\"info\",\"kind\":\"no study yet\",\"text\":\"no study yet\"}\n",

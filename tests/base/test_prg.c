@@ -5,8 +5,6 @@
 #include "base/processor.h"
 
 #include <openssl/evp.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define LENGTH ((size_t)100000)
 
@@ -56,13 +54,12 @@ TEST(all_instructions_give_the_stream_of_libcrypto)
     char *kept = before != NULL ? strdup(before) : NULL;
     expect();
     for (enum processor set = PROCESSOR_PORTABLE; set < PROCESSOR_SETS; set++) {
-        struct prg *prg;
+        struct prg *prg CLEAN(prg_free) = NULL;
         if (!processor_runs(set))
             continue;
         setenv("TREFOIL_KERNEL", processor_name(set), 1);
         OK(prg_new(&prg, key));
         draw_all(prg);
-        prg_free(&prg);
         draw_from();
     }
     if (kept != NULL)

@@ -9,7 +9,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <sodium.h>
-#include <string.h>
 
 /* Ends a line with the hash of the chain up to it. */
 static void put_line(struct bytes *out, uint8_t hash[32], const char *line, size_t n)

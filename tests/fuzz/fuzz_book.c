@@ -6,22 +6,19 @@
 #include "parties/owner/book.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char sink[1024] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
     struct book b CLEAN(book_clear) = {0}, again CLEAN(book_clear) = {0};
     struct bytes text CLEAN(bytes_clear) = {0};
-    struct book_sum sum;
     enum err e = book_parse(&b, "fuzz", data, size, &log);
     if (e != ERR_OK) {
         never((e != ERR_STUDY && e != ERR_FORMAT) || strncmp(sink, "error: fuzz", 11) != 0 ||
               b.entries != 0);
         return 0;
     }
-    sum = book_add_up(&b, NULL, NULL);
+    struct book_sum sum = book_add_up(&b, NULL, NULL);
     never(!(sum.epsilon >= 0) || sum.studies > b.entries);
     text_put(&text, "format trefoil-book-1\n");
     for (size_t i = 0; i < b.entries; i++) {

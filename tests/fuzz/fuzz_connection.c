@@ -5,8 +5,6 @@
 #include "aim/sql/connection.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char sink[1024] = "";

@@ -6,35 +6,26 @@
 #include "base/digest.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 #define ROWS 3
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char sink[4096] = "", path[64];
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
-    struct bytes text = {0};
-    struct copula *c;
-    struct domain *d;
-    struct table *t = NULL;
-    struct densities inside = {0};
-    enum err e;
-    int fd;
+    struct bytes text CLEAN(bytes_clear) = {0};
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct copula *c CLEAN(copula_free) = NULL;
+    struct table *t CLEAN(table_free) = NULL;
+    struct densities inside CLEAN(densities_clear) = {0};
     bytes_put(&text, data, size);
     digest_append(&text);
-    fd = fuzz_file(text.data, text.size, path);
-    e = copula_load(&c, &d, path, &log);
+    int fd = fuzz_file(text.data, text.size, path);
+    enum err e = copula_load(&c, &d, path, &log);
     if (e == ERR_OK)
         e = copula_rows(&t, c, ROWS, 1, &log); /* refuses codes that do not exist */
     if (e == ERR_OK)
         e = copula_densities(&inside, c);
     never(e != ERR_OK && e != ERR_NOMEM && strstr(sink, "error: ") == NULL);
-    densities_clear(&inside);
-    table_free(&t);
-    copula_free(&c);
-    domain_free(&d);
-    bytes_clear(&text);
     close(fd);
     return 0;
 }

@@ -5,8 +5,6 @@
 #include "aim/table/csv.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 static struct domain *make_domain(void)
 {
     static const char *const wards[] = {"a", "b, c", "\"d\""};
@@ -34,7 +32,7 @@ static void check(const struct table *t)
 /* Also a check of the writer; the folder belongs to this process alone. */
 static void read_back(const struct table *t, const char *folder)
 {
-    struct table *again;
+    struct table *again CLEAN(table_free) = NULL;
     char path[64];
     snprintf(path, sizeof path, "%s/t.csv", folder);
     never(table_write_csv(path, t, NULL, 1, NULL) != ERR_OK ||
@@ -42,7 +40,6 @@ static void read_back(const struct table *t, const char *folder)
     for (size_t i = 0; i < t->domain->attributes; i++)
         never(t->rows > 0 &&
               memcmp(again->column[i], t->column[i], t->rows * sizeof t->column[i][0]) != 0);
-    table_free(&again);
     unlink(path);
 }
 
@@ -50,14 +47,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char sink[4096] = "", path[64], folder[] = "/tmp/trefoil-fuzz-XXXXXX";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
-    struct domain *d = make_domain();
+    struct domain *d CLEAN(domain_free) = make_domain();
     struct table_csv_options options = {.rows.max = 1000};
-    struct table *t;
+    struct table *t CLEAN(table_free) = NULL;
     int fd = fuzz_file(data, size, path);
-    enum err e;
     if (size % 4 == 1) /* a quarter of the inputs as files with decimal commas */
         options = (struct table_csv_options){.delimiter = ';', .rows.decimal = ','};
-    e = table_read_csv(&t, d, path, &options, &log);
+    enum err e = table_read_csv(&t, d, path, &options, &log);
     if (e == ERR_OK) {
         check(t);
         /* writing syncs to disk, so not every time */
@@ -69,8 +65,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else if (strstr(sink, "error: ") == NULL) {
         abort();
     }
-    table_free(&t);
-    domain_free(&d);
     close(fd);
     return 0;
 }

@@ -2,8 +2,6 @@
 #include "netio/frame.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 #define TAG 16
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

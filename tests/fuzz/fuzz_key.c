@@ -12,17 +12,15 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <sodium.h>
-#include <string.h>
 
 static void as_file(const uint8_t *data, size_t size)
 {
     char sink[1024] = "", path[64];
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
-    struct identity *id;
+    struct identity *id CLEAN(identity_free) = NULL;
     int fd = fuzz_file(data, size, path);
     enum err e = identity_load(&id, path, &log);
     never(e != ERR_OK && e != ERR_NOMEM && strncmp(sink, "error: /proc/self/fd/", 21) != 0);
-    identity_free(&id);
     close(fd);
 }
 
@@ -41,7 +39,6 @@ static void as_text(const uint8_t *data, size_t size)
 static void as_token(const uint8_t *data, size_t size)
 {
     char text[512] = "", back[TOKEN_TEXT_SIZE];
-    const char *mark;
     struct token t;
     uint8_t seed[INVITE_SEED_SIZE];
     memcpy(text, data, size < sizeof text ? size : sizeof text - 1);
@@ -55,7 +52,7 @@ static void as_token(const uint8_t *data, size_t size)
     }
     if (invite_parse_link(&t.by, seed, text) != ERR_OK)
         return;
-    mark = strrchr(text, '#');
+    const char *mark = strrchr(text, '#');
     invite_link(&t.by, seed, back);
     never(strcmp(mark != NULL ? mark + 1 : text, back) != 0);
 }

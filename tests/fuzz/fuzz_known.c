@@ -5,9 +5,6 @@
 #include "parties/analyst/known.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-#include <unistd.h>
-
 static struct domain *make_domain(void)
 {
     static const char *const wards[] = {"a", "b, c"};
@@ -24,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char sink[4096] = "", path[64];
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
-    struct domain *d = make_domain();
+    struct domain *d CLEAN(domain_free) = make_domain();
     double y[] = {10, 20, 30};
     const struct measurement noisy = {.clique = {1, {0}}, .sigma = 5, .y = y};
     struct known k = {0};
@@ -37,7 +34,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         e = known_check(&k, d, path, &noisy, 1, &log);
     never(e != ERR_OK && strstr(sink, "error: ") == NULL);
     known_clear(&k);
-    domain_free(&d);
     close(fd);
     return 0;
 }

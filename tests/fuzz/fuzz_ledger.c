@@ -3,8 +3,6 @@
 #include "base/memory.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text CLEAN(memory_release) = memory_array(size + 1, 1);

@@ -69,12 +69,11 @@ static void make_state(struct bytes *state)
 {
     char path[64];
     struct fuzz_loop_stage s CLEAN(stage_free);
-    struct aim_backend backend;
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     snprintf(path, sizeof path, "/tmp/trefoil-fuzz-loop-%d", (int)getpid());
     unlink(path);
     stage_new(&s, path);
-    backend = plaintext_backend(s.plain);
+    struct aim_backend backend = plaintext_backend(s.plain);
     never(aim_run(&result, &s.options, &backend, NULL) != ERR_OK ||
           file_read(path, 1 << 20, state, NULL) != ERR_OK);
     unlink(path);
@@ -84,11 +83,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct bytes head; /* made once: a run takes a long time */
     const struct aim_backend refuses = {.ask = refuse};
-    struct bytes text = {0};
-    struct fuzz_loop_stage s;
+    struct bytes text CLEAN(bytes_clear) = {0};
+    struct fuzz_loop_stage s CLEAN(stage_free);
     struct aim_result *result;
     char path[64];
-    int fd;
     if (head.size == 0) {
         make_state(&head);
         head.size = HEAD;
@@ -96,12 +94,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bytes_put(&text, head.data, HEAD);
     bytes_put(&text, data, size);
     digest_append(&text);
-    fd = fuzz_file(text.data, text.size, path); /* no other can be written next to it */
+    int fd = fuzz_file(text.data, text.size, path); /* no other can be written next to it */
     stage_new(&s, path);
     if (aim_run(&result, &s.options, &refuses, NULL) == ERR_OK)
         aim_result_free(&result);
-    stage_free(&s);
-    bytes_clear(&text);
     close(fd);
     return 0;
 }

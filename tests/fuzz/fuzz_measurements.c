@@ -3,8 +3,6 @@
 #include "base/file.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 static struct domain *domain_of(void)
 {
     static const char *const wards[] = {"a", "b", "c"};
@@ -39,9 +37,8 @@ static void check(const struct output_found *f, const struct domain *d)
     struct output_found back CLEAN(output_found_clear) = {0};
     struct bytes once CLEAN(bytes_clear) = {0}, twice CLEAN(bytes_clear) = {0};
     char path[64];
-    int fd;
     write_found(f, d, &once);
-    fd = fuzz_file(once.data, once.size, path);
+    int fd = fuzz_file(once.data, once.size, path);
     never(output_read(&back, path, d, NULL) != ERR_OK);
     close(fd);
     write_found(&back, d, &twice);

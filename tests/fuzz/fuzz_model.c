@@ -7,8 +7,6 @@
 #include "base/file.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 #define CELLS 4096
 
 static void check(const struct model *m, const struct bytes *text)
@@ -27,22 +25,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char sink[4096] = "", path[64];
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
-    struct bytes text = {0};
-    struct model *m;
-    struct domain *d;
-    enum err e;
-    int fd;
+    struct bytes text CLEAN(bytes_clear) = {0};
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct model *m CLEAN(model_free) = NULL;
     bytes_put(&text, data, size);
     digest_append(&text);
-    fd = fuzz_file(text.data, text.size, path);
-    e = model_load(&m, &d, path, CELLS, &log);
+    int fd = fuzz_file(text.data, text.size, path);
+    enum err e = model_load(&m, &d, path, CELLS, &log);
     if (e == ERR_OK && size % 64 == 0) /* writing syncs to disk, so not every time */
         check(m, &text);
     else if (e != ERR_OK && strstr(sink, "error: ") == NULL && e != ERR_NOMEM)
         abort();
-    model_free(&m);
-    domain_free(&d);
-    bytes_clear(&text);
     close(fd);
     return 0;
 }

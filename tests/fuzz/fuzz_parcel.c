@@ -8,7 +8,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <sodium.h>
-#include <string.h>
 
 /* A study of fixed keys, an owner's identity, and a parcel of it that is always the same. */
 struct parcel_world {

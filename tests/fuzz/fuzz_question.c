@@ -5,8 +5,6 @@
 #include "aim/question/question.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 static struct domain *make_domain(void)
 {
     static const char *const wards[] = {"a", "it's", "1"};
@@ -65,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char sink[4096] = "", *text = malloc(size + 1);
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
-    struct domain *d = make_domain();
+    struct domain *d CLEAN(domain_free) = make_domain();
     struct question *q = NULL;
     struct question_text from = {.text = text};
     enum err e;
@@ -82,7 +80,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         question_free(&q);
     }
     never(e != ERR_OK && strstr(sink, "error: ") == NULL);
-    domain_free(&d);
     free(text);
     return 0;
 }

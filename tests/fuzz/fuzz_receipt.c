@@ -9,7 +9,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <sodium.h>
-#include <string.h>
 
 /* A study of fixed keys, with what receipts look at. */
 struct receipt_world {
@@ -72,10 +71,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
     struct receipt r, again;
     struct bytes text CLEAN(bytes_clear) = {0};
-    enum err e;
     never(secret_start() != ERR_OK);
     world_new(&w);
-    e = receipt_parse(&r, &w.study, "fuzz", data, size, &log);
+    enum err e = receipt_parse(&r, &w.study, "fuzz", data, size, &log);
     if (e != ERR_OK) {
         never((e != ERR_FORMAT && e != ERR_MISMATCH) || strncmp(sink, "error: fuzz", 11) != 0);
         return 0;

@@ -7,7 +7,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <arpa/inet.h>
-#include <string.h>
 #include <sys/socket.h>
 
 /* In a server's place: the block comes back, after what it was sent as. */
@@ -20,9 +19,6 @@ static enum err take(const uint8_t *message, size_t size)
 static enum err no_dial(struct dial **dial, struct netio *netio, const struct study *study,
                         const struct identity *me, unsigned server, struct log *log)
 {
-    (void)netio;
-    (void)me;
-    (void)log;
     never(server >= study->servers);
     *dial = NULL;
     return ERR_OK;
@@ -65,10 +61,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct sockaddr_in at;
     char answer[4096];
     ssize_t n, all = 0;
-    int fd;
     if (at.sin_port == 0)
         at = start();
-    fd = socket(AF_INET, SOCK_STREAM, 0);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
     never(fd < 0);
     if (connect(fd, (struct sockaddr *)&at, sizeof at) == 0) {
         for (size_t sent = 0; sent < size; sent += (size_t)n) { /* in two pieces */

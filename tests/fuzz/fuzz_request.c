@@ -8,8 +8,6 @@
 #include "parties/exchange/request.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 static struct workload *make_workload(struct domain **d)
 {
     static const char *const names[] = {"a", "b", "c"};

@@ -10,8 +10,6 @@
 #include "parties/settings/two/split.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 static const struct lattice_seeds seeds = {{1}, {2}, {3}};
 
 static struct {
@@ -47,9 +45,8 @@ static bool count(const struct upload *u, uint64_t cell[6])
     uint64_t *const out[] = {cell};
     never(lattice_multiply(&products, rows.ring, rows.plan, u->vector.data) != ERR_OK);
     for (size_t k = 0; k < rows.plan->results; k++) {
-        enum err e;
         never(lattice_hide(products, k, rows.prg, hidden, share) != ERR_OK);
-        e = lattice_open(rows.key, hidden, open);
+        enum err e = lattice_open(rows.key, hidden, open);
         never(e != ERR_OK && e != ERR_DATA);
         if (e != ERR_OK)
             return false;
@@ -65,7 +62,7 @@ static void look_at(const struct bytes *b)
     const size_t size = lattice_upload_size(rows.plan);
     const bool same = memcmp(b->data, rows.upload.data, b->size) == 0;
     struct bytes back CLEAN(bytes_clear) = {0};
-    struct upload u;
+    struct upload u CLEAN(upload_clear) = {0};
     uint64_t cell[6] = {0};
     if (upload_read(&u, &two_split, 0, UPLOAD_ENCRYPTED, size, b->data, b->size) != ERR_OK) {
         never(same);
@@ -77,7 +74,6 @@ static void look_at(const struct bytes *b)
         never(same && (cell[5] != 1 || cell[0] != 1 || cell[4] != 1));
     else
         never(same);
-    upload_clear(&u);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -12,8 +12,6 @@
 #include "base/secret.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 #define ATTEMPT_AT 7 /* after magic, type, protocol */
 #define ATTEMPT_SIZE 16
 #define ID_AT (ATTEMPT_AT + ATTEMPT_SIZE)
@@ -104,22 +102,21 @@ static enum err open_with(struct wire *w, unsigned index)
 {
     struct transport t = {&ops, w};
     struct session *s = NULL;
-    struct bytes propose = {0};
+    struct bytes propose CLEAN(bytes_clear) = {0};
     struct session_offer offer = {.lanes = 2};
     struct reader r = w->left;
     size_t n = 0;
-    const uint8_t *p;
-    enum err e;
     never(secret_start() != ERR_OK);
     (void)reader_u8(&r);
-    p = reader_block(&r, &n); /* the first message is also the one that called servers 1 and 2 */
+    const uint8_t *p = reader_block(
+        &r, &n); /* the first message is also the one that called servers 1 and 2 */
     if (p != NULL)
         bytes_put(&propose, p, n);
     (void)session_is_propose(&propose);
-    e = session_open(&s, &t, 3, index, &terms, index == 0 ? NULL : &propose, &offer, 60000, NULL);
+    enum err e = session_open(&s, &t, 3, index, &terms, index == 0 ? NULL : &propose, &offer, 60000,
+                              NULL);
     never((e == ERR_OK) != (s != NULL));
     session_free(&s);
-    bytes_clear(&propose);
     for (unsigned k = 0; k < 2; k++)
         bytes_clear(&w->next[k]);
     return e;

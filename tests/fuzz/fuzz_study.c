@@ -10,8 +10,6 @@
 #include "parties/study/study_text.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 /* The private halves are lost. */
 static const char *const keys[6] = {
     "trefoil1-P-k4LVdUp0lr2I6QFbHatL0S3MLgKO1FUSE7rQIftfJ_dSiERaJwFSzCc7XGU5N0VgZUM9dGHl9c5J_mY"
@@ -58,7 +56,7 @@ static void draw(const struct domain_attribute *a)
 
 static void use(const struct study *s, const struct bytes *text)
 {
-    struct study *again;
+    struct study *again CLEAN(study_free) = NULL;
     char *words = NULL;
     size_t n;
     FILE *out = open_memstream(&words, &n);
@@ -71,7 +69,6 @@ static void use(const struct study *s, const struct bytes *text)
     never(fclose(out) != 0 || study_parse(&again, "fuzz", text->data, text->size, NULL) != ERR_OK ||
           memcmp(again->terms.digest, s->terms.digest, 32) != 0 ||
           memcmp(again->roster, s->roster, 32) != 0 || s->count_bits > STUDY_COUNT_BITS_MAX);
-    study_free(&again);
     free(words);
 }
 
@@ -81,10 +78,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
     struct bytes text CLEAN(bytes_clear) = {0};
     struct study *s CLEAN(study_free) = NULL;
-    enum err e;
     never(secret_start() != ERR_OK);
     put_with_keys(&text, data, size);
-    e = study_parse(&s, "fuzz", text.data, text.size, &log);
+    enum err e = study_parse(&s, "fuzz", text.data, text.size, &log);
     if (e == ERR_OK)
         use(s, &text);
     else if (e != ERR_NOMEM && strncmp(sink, "error: fuzz", 11) != 0)

@@ -8,8 +8,6 @@
 #include "parties/settings/two/split.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <string.h>
-
 #define BITS 13
 #define BYTES 21
 #define WORDS 3 /* of counts with two servers */
@@ -32,14 +30,13 @@ static struct place place_of(uint8_t byte)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const uint8_t terms[32] = {1};
-    struct place at;
     struct upload u;
     uint64_t sum[WORDS] = {0};
     struct bytes back CLEAN(bytes_clear) = {0};
     uint8_t digest[32];
     if (size == 0)
         return 0;
-    at = place_of(data[0]);
+    struct place at = place_of(data[0]);
     if (upload_read(&u, at.split, at.index, at.form, at.bytes, data + 1, size - 1) != ERR_OK)
         return 0;
     (void)!upload_check(&u, at.index, terms);

@@ -9,7 +9,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <sodium.h>
-#include <string.h>
 
 #define APPROVERS 3
 

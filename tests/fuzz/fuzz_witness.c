@@ -7,7 +7,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <sodium.h>
-#include <string.h>
 
 /* A study of fixed keys, with what heads look at. */
 struct witness_world {

@@ -10,7 +10,6 @@
 #include "base/file.h"
 
 #include <dirent.h>
-#include <string.h>
 
 struct writer {
     const char *folder;
@@ -41,7 +40,7 @@ static unsigned try_folder(const char *folder)
     struct dirent *entry;
     unsigned count = 0;
     while (d != NULL && (entry = readdir(d)) != NULL) {
-        struct bytes b = {0};
+        struct bytes b CLEAN(bytes_clear) = {0};
         char path[4096];
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         if (entry->d_name[0] == '.' || file_read(path, (size_t)1 << 24, &b, NULL) != ERR_OK)
@@ -49,7 +48,6 @@ static unsigned try_folder(const char *folder)
         printf("# %s\n", path);
         fflush(stdout); /* if it crashes, this one did it */
         (void)LLVMFuzzerTestOneInput(b.data, b.size);
-        bytes_clear(&b);
         count++;
     }
     if (d != NULL)

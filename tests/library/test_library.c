@@ -3,11 +3,8 @@
 
 #include "library/trefoil.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 static char folder[] = "/tmp/trefoil-library-XXXXXX";
 
@@ -61,12 +58,11 @@ static void refused(enum trefoil_status status, enum trefoil_status expected,
 
 TEST(columns_are_the_studys)
 {
-    struct trefoil *t = opened("tree");
-    const struct trefoil_column *c;
+    struct trefoil *t CLEAN(trefoil_close) = opened("tree");
     assert_int_equal(trefoil_kind(t), TREFOIL_TREE);
     assert_true(fabs(trefoil_total(t) - 1500) < 100);
     assert_int_equal(trefoil_columns(t), 4);
-    c = trefoil_column(t, 0);
+    const struct trefoil_column *c = trefoil_column(t, 0);
     assert_string_equal(c->name, "age");
     assert_int_equal(c->kind, TREFOIL_WHOLE);
     assert_true(c->min == 0 && c->max == 19 && c->codes == 20 && c->missing == NULL);
@@ -82,7 +78,6 @@ TEST(columns_are_the_studys)
     assert_int_equal(trefoil_find(t, "Ward"), TREFOIL_NONE);
     trefoil_close(&t);
     assert_null(t);
-    trefoil_close(&t);
 }
 
 TEST(answers_have_values_intervals_and_groups)
@@ -122,8 +117,9 @@ TEST(answers_have_values_intervals_and_groups)
 
 TEST(without_a_level_there_are_no_intervals)
 {
-    struct trefoil *t = opened("tree"), *c = opened("copula");
-    struct trefoil_answers *a = asked(t, "SELECT COUNT(*) FROM t", 0);
+    struct trefoil *t CLEAN(trefoil_close) = opened("tree");
+    struct trefoil *c CLEAN(trefoil_close) = opened("copula");
+    struct trefoil_answers *a CLEAN(trefoil_answers_free) = asked(t, "SELECT COUNT(*) FROM t", 0);
     struct trefoil_answers *b = asked(c, "SELECT AVG(age), CORR(age, bmi) FROM t GROUP BY sex",
                                       0.95);
     assert_true(a->answer[0]->level == 0 && isnan(a->answer[0]->low[0]));
@@ -131,16 +127,13 @@ TEST(without_a_level_there_are_no_intervals)
     assert_true(b->answer[0]->level == 0 && isnan(b->answer[0]->high[0]));
     assert_true(fabs(b->answer[0]->value[1]) > 0 && fabs(b->answer[0]->value[1]) < 1);
     assert_true(a->answer[0]->together && !b->answer[0]->together);
-    trefoil_answers_free(&a);
     trefoil_answers_free(&b);
-    trefoil_close(&t);
-    trefoil_close(&c);
 }
 
 /* A copula measured each column alone. */
 TEST(each_item_says_whether_it_rests_on_independence)
 {
-    struct trefoil *t = opened("copula");
+    struct trefoil *t CLEAN(trefoil_close) = opened("copula");
     struct trefoil_answers *a = asked(t,
                                       "SELECT AVG(age), AVG(bmi) FROM t WHERE age > 8;"
                                       "SELECT AVG(age), COUNT(*) FROM t WHERE age > 8",
@@ -149,7 +142,6 @@ TEST(each_item_says_whether_it_rests_on_independence)
     assert_true(!mixed->together && !mixed->apart[0] && mixed->apart[1]);
     assert_true(alone->together && !alone->apart[0] && !alone->apart[1]);
     trefoil_answers_free(&a);
-    trefoil_close(&t);
 }
 
 /*
@@ -158,7 +150,7 @@ TEST(each_item_says_whether_it_rests_on_independence)
  */
 TEST(lines_and_what_is_left_out_are_all_groups_of_the_condition)
 {
-    struct trefoil *t = opened("tree");
+    struct trefoil *t CLEAN(trefoil_close) = opened("tree");
     struct trefoil_answers *a = asked(t,
                                       "SELECT COUNT(*) FROM t WHERE ward = 'lung' AND sex = 'm' "
                                       "AND bmi BETWEEN 10 AND 10.1 GROUP BY age, bmi",
@@ -169,7 +161,6 @@ TEST(lines_and_what_is_left_out_are_all_groups_of_the_condition)
     for (size_t line = 0; line < x->lines; line++)
         assert_true(x->count[line] >= 0.5);
     trefoil_answers_free(&a);
-    trefoil_close(&t);
 }
 
 TEST(a_marginal_is_in_the_order_asked_for)
@@ -178,8 +169,9 @@ TEST(a_marginal_is_in_the_order_asked_for)
                                                                                "ward"};
     const char *const kinds[] = {"tree", "copula"};
     for (size_t k = 0; k < 2; k++) {
-        struct trefoil *t = opened(kinds[k]);
-        struct trefoil_counts *a = counted(t, one, 3), *b = counted(t, other, 3);
+        struct trefoil *t CLEAN(trefoil_close) = opened(kinds[k]);
+        struct trefoil_counts *a CLEAN(trefoil_counts_free) = counted(t, one, 3);
+        struct trefoil_counts *b CLEAN(trefoil_counts_free) = counted(t, other, 3);
         double sum = 0;
         assert_true(a->columns == 3 && a->column[0] == 2 && a->codes[0] == 4 && a->codes[1] == 20);
         assert_int_equal(a->cells, 160);
@@ -191,9 +183,6 @@ TEST(a_marginal_is_in_the_order_asked_for)
                     sum += count;
                 }
         assert_true(fabs(sum - trefoil_total(t)) < 1e-6 * sum);
-        trefoil_counts_free(&a);
-        trefoil_counts_free(&b);
-        trefoil_close(&t);
     }
 }
 
@@ -203,13 +192,11 @@ TEST(a_marginal_may_be_of_one_column)
     static const char *const one[] = {"ward"};
     const char *const kinds[] = {"tree", "copula"};
     for (size_t k = 0; k < 2; k++) {
-        struct trefoil *t = opened(kinds[k]);
-        struct trefoil_counts *c = counted(t, one, 1);
+        struct trefoil *t CLEAN(trefoil_close) = opened(kinds[k]);
+        struct trefoil_counts *c CLEAN(trefoil_counts_free) = counted(t, one, 1);
         assert_true(c->cells == 4 && c->columns == 1 && c->column[0] == 2);
         const double sum = c->count[0] + c->count[1] + c->count[2] + c->count[3];
         assert_true(fabs(sum - trefoil_total(t)) < 1e-6 * sum);
-        trefoil_counts_free(&c);
-        trefoil_close(&t);
     }
 }
 
@@ -234,8 +221,9 @@ TEST(rows_are_drawn_again_by_their_seed)
 {
     const char *const kinds[] = {"tree", "copula"};
     for (size_t k = 0; k < 2; k++) {
-        struct trefoil *t = opened(kinds[k]);
-        struct trefoil_rows *a, *b, *c;
+        struct trefoil *t CLEAN(trefoil_close) = opened(kinds[k]);
+        struct trefoil_rows *a CLEAN(trefoil_rows_free) = NULL, *b CLEAN(trefoil_rows_free) = NULL;
+        struct trefoil_rows *c CLEAN(trefoil_rows_free) = NULL;
         assert_int_equal(trefoil_sample(t, 200, 5, TREFOIL_USUAL, &a, NULL), TREFOIL_OK);
         assert_int_equal(trefoil_sample(t, 200, 5, TREFOIL_USUAL, &b, NULL), TREFOIL_OK);
         assert_int_equal(trefoil_sample(t, 0, 6, TREFOIL_INDEPENDENT, &c, NULL), TREFOIL_OK);
@@ -248,10 +236,6 @@ TEST(rows_are_drawn_again_by_their_seed)
             assert_true(memcmp(a->code[i], c->code[i], 200 * sizeof(uint16_t)) != 0);
         }
         assert_memory_equal(a->number[3], b->number[3], 200 * sizeof(double));
-        trefoil_close(&t);
-        trefoil_rows_free(&a);
-        trefoil_rows_free(&b);
-        trefoil_rows_free(&c);
     }
 }
 
@@ -260,9 +244,10 @@ TEST(rows_meet_a_condition_and_have_what_was_given)
     const char *const ages[] = {"3", NULL}, *const wards[] = {NULL, "?"};
     const char *const *const text[] = {ages, NULL, wards, NULL};
     const char *const wrong[] = {"3", "x"}, *const *const bad[] = {wrong, NULL, NULL, NULL};
-    struct trefoil *t = opened("tree"), *dates = opened("dates");
+    struct trefoil *t CLEAN(trefoil_close) = opened("tree");
+    struct trefoil *dates CLEAN(trefoil_close) = opened("dates");
     struct trefoil_error e;
-    struct trefoil_rows *r;
+    struct trefoil_rows *r CLEAN(trefoil_rows_free) = NULL;
     assert_int_equal(trefoil_sample_where(t, "age > 7 AND bmi < 20", 100, 1, &r, &e), TREFOIL_OK);
     check_rows(t, r);
     assert_true(r->rows == 100 && r->computed == 0);
@@ -286,21 +271,17 @@ TEST(rows_meet_a_condition_and_have_what_was_given)
         assert_true(r->computed_number[1][i] == 2026);
         assert_string_equal(r->computed_text[2][i], r->code[0][i] == 0 ? "Mr" : "");
     }
-    trefoil_rows_free(&r);
-    trefoil_close(&t);
-    trefoil_close(&dates);
 }
 
 /* A consumer may take a column out and drop the rest first. */
 TEST(rows_and_answers_are_given_as_arrow)
 {
-    struct trefoil *model = opened("tree");
-    struct trefoil_rows *rows = NULL;
-    struct trefoil_answers *answers = NULL;
+    struct trefoil *model CLEAN(trefoil_close) = opened("tree");
+    struct trefoil_rows *rows CLEAN(trefoil_rows_free) = NULL;
+    struct trefoil_answers *answers CLEAN(trefoil_answers_free) = NULL;
     struct trefoil_error error;
     struct ArrowSchema schema;
     struct ArrowArray array, column;
-    const struct ArrowArray *words;
     assert_int_equal(trefoil_sample(model, 500, 3, TREFOIL_USUAL, &rows, &error), TREFOIL_OK);
     assert_int_equal(trefoil_rows_arrow(model, rows, &schema, &array, &error), TREFOIL_OK);
     assert_string_equal(schema.format, "+s");
@@ -332,7 +313,6 @@ TEST(rows_and_answers_are_given_as_arrow)
                                     (size_t)(end[v + 1] - end[v]));
         }
     }
-    trefoil_rows_free(&rows);
     column = *array.children[0];
     array.children[0]->release = NULL;
     array.release(&array);
@@ -348,7 +328,7 @@ TEST(rows_and_answers_are_given_as_arrow)
     assert_int_equal(trefoil_answer_arrow(model, answers->answer[0], &schema, &array, &error),
                      TREFOIL_OK);
     assert_int_equal(array.n_children, 3);
-    words = array.children[0]->dictionary;
+    const struct ArrowArray *words = array.children[0]->dictionary;
     assert_int_equal(words->length, trefoil_column(model, trefoil_find(model, "sex"))->values);
     assert_string_equal(schema.children[1]->name, answers->answer[0]->item[0]);
     for (size_t i = 0; i < answers->answer[0]->lines; i++)
@@ -356,15 +336,13 @@ TEST(rows_and_answers_are_given_as_arrow)
                     answers->answer[0]->value[i]);
     array.release(&array);
     schema.release(&schema);
-    trefoil_answers_free(&answers);
-    trefoil_close(&model);
 }
 
 TEST(measurements_are_those_of_the_file)
 {
-    struct trefoil *t = opened("tree");
+    struct trefoil *t CLEAN(trefoil_close) = opened("tree");
     struct trefoil_error error;
-    struct trefoil_measurements *m;
+    struct trefoil_measurements *m CLEAN(trefoil_measurements_free) = NULL;
     assert_int_equal(trefoil_measurements(t, &m, &error), TREFOIL_OK);
     assert_true(m->epsilon == 20 && m->delta == 1e-6 && m->rho > 0 && m->rows_per_person == 1);
     assert_true(m->count == 4 + 5 && m->knowns == 0);
@@ -379,8 +357,6 @@ TEST(measurements_are_those_of_the_file)
             sum += x->count[cell];
         assert_true(x->sigma > 0 && fabs(sum - 1500) < 10 * x->sigma * sqrt((double)cells));
     }
-    trefoil_measurements_free(&m);
-    trefoil_close(&t);
 }
 
 TEST(what_is_wrong_is_said)
@@ -418,7 +394,7 @@ TEST(what_is_too_much_at_once_is_refused)
     static const char question[] =
         "SELECT COUNT(*),COUNT(*),COUNT(*),COUNT(*),COUNT(*),COUNT(*),COUNT(*),COUNT(*),COUNT(*),"
         "COUNT(*),COUNT(*),COUNT(*),COUNT(*),COUNT(*),COUNT(*),COUNT(*)FROM t GROUP BY age,bmi;";
-    struct trefoil *t = opened("tree");
+    struct trefoil *t CLEAN(trefoil_close) = opened("tree");
     const size_t size = strlen(question),
                  lines = trefoil_column(t, 0)->codes * trefoil_column(t, 3)->codes;
     size_t n = TREFOIL_VALUES_MAX / (16 * lines) + 1;
@@ -441,12 +417,11 @@ TEST(what_is_too_much_at_once_is_refused)
     refused(trefoil_sample(t, TREFOIL_DRAWN_MAX / 4 + 1, 1, TREFOIL_USUAL, &r, &e), TREFOIL_RANGE,
             &e, "fewer");
     assert_null(r);
-    trefoil_close(&t);
 }
 
 TEST(a_copula_has_no_rounded_rows_and_no_file_that_is_not_there)
 {
-    struct trefoil *t = opened("copula");
+    struct trefoil *t CLEAN(trefoil_close) = opened("copula");
     struct trefoil_error e;
     struct trefoil_rows *r;
     struct trefoil_measurements *m;
@@ -460,7 +435,6 @@ TEST(a_copula_has_no_rounded_rows_and_no_file_that_is_not_there)
     t = opened("tree");
     refused(trefoil_measurements(t, &m, &e), TREFOIL_SYSTEM, &e, "measurements.json");
     assert_int_equal(rename(in("away"), in("tree/measurements.json")), 0);
-    trefoil_close(&t);
 }
 
 /* --- memory that runs out --------------------------------------------------------------------- */
@@ -491,11 +465,11 @@ static bool go_through(long allocations)
 {
     static const char *const names[] = {"sex", "age"};
     const char *path = in("tree");
-    struct trefoil *t = NULL;
-    struct trefoil_answers *a = NULL;
-    struct trefoil_rows *r = NULL;
-    struct trefoil_counts *c = NULL;
-    struct trefoil_measurements *m = NULL;
+    struct trefoil *t CLEAN(trefoil_close) = NULL;
+    struct trefoil_answers *a CLEAN(trefoil_answers_free) = NULL;
+    struct trefoil_rows *r CLEAN(trefoil_rows_free) = NULL;
+    struct trefoil_counts *c CLEAN(trefoil_counts_free) = NULL;
+    struct trefoil_measurements *m CLEAN(trefoil_measurements_free) = NULL;
     struct trefoil_error e;
     left = allocations;
     if (trefoil_open(&t, path, &e) == TREFOIL_OK &&
@@ -507,11 +481,6 @@ static bool go_through(long allocations)
     if (e.status != TREFOIL_OK)
         refused((enum trefoil_status)e.status, TREFOIL_MEMORY, &e, "memory");
     assert_true((m != NULL) == (e.status == TREFOIL_OK));
-    trefoil_measurements_free(&m);
-    trefoil_counts_free(&c);
-    trefoil_rows_free(&r);
-    trefoil_answers_free(&a);
-    trefoil_close(&t);
     return e.status == TREFOIL_OK;
 }
 
@@ -534,21 +503,18 @@ TEST(no_memory_is_an_error_wherever_it_runs_out)
 /* Errors of another model do not belong to this one. */
 TEST(a_file_of_errors_that_is_altered_is_refused)
 {
-    struct trefoil *t = opened("tree");
+    struct trefoil *t CLEAN(trefoil_close) = opened("tree");
     struct trefoil_error e;
-    struct trefoil_answers *a;
-    int byte;
+    struct trefoil_answers *a CLEAN(trefoil_answers_free) = NULL;
     FILE *f = fopen(in("tree/errors"), "r+b");
     assert_non_null(f);
     assert_int_equal(fseek(f, 100, SEEK_SET), 0);
-    byte = fgetc(f);
+    int byte = fgetc(f);
     assert_int_equal(fseek(f, 100, SEEK_SET), 0);
     fputc(byte ^ 1, f);
     fclose(f);
     refused(trefoil_query(t, "SELECT COUNT(*) FROM t", 0.95, &a, &e), TREFOIL_FORMAT, &e, "errors");
     a = asked(t, "SELECT COUNT(*) FROM t", 0);
-    trefoil_answers_free(&a);
-    trefoil_close(&t);
 }
 
 struct library_worker {
@@ -561,14 +527,12 @@ static void *work(void *self)
 {
     struct library_worker *w = self;
     for (int i = 0; i < 5; i++) {
-        struct trefoil *t = opened(w->kind);
-        struct trefoil_answers *a = asked(t, "SELECT AVG(bmi) FROM t WHERE age < 10", 0);
-        struct trefoil_rows *r;
+        struct trefoil *t CLEAN(trefoil_close) = opened(w->kind);
+        struct trefoil_answers *a CLEAN(trefoil_answers_free) = asked(
+            t, "SELECT AVG(bmi) FROM t WHERE age < 10", 0);
+        struct trefoil_rows *r CLEAN(trefoil_rows_free) = NULL;
         assert_int_equal(trefoil_sample(t, 100, 1, TREFOIL_USUAL, &r, NULL), TREFOIL_OK);
         w->sum += a->answer[0]->value[0] + r->number[0][99];
-        trefoil_rows_free(&r);
-        trefoil_answers_free(&a);
-        trefoil_close(&t);
     }
     return NULL;
 }

@@ -110,8 +110,5 @@ TEST(with_a_check)
 
 TEST(marks_can_be_made)
 {
-    if (!marks_possible()) {
-        print_message("# SKIP valgrind/memcheck.h is absent: install valgrind\n");
-        skip();
-    }
+    support_needs(marks_possible(), "valgrind/memcheck.h is absent: install valgrind");
 }

@@ -14,10 +14,6 @@
 #include "tests/support/all.h"
 #include "tests/support/hooks.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define N 4096
 
 enum mutant { SOUND, PRG_REPEATS, MASKS_CANCEL };

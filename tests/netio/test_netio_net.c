@@ -14,8 +14,6 @@
 #include "netio/net_private.h"
 #include "netio/socket.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <zmq.h>
 
 #define MIB ((size_t)1 << 20)
@@ -215,7 +213,6 @@ static enum err one_round(struct net_party *p, struct net *net, size_t round)
 {
     struct net_exchange r = {0};
     uint8_t *out[2] = {0}, *in[2] = {0};
-    enum err e;
 
     for (unsigned n = 0; n < 2; n++) {
         enum net_peer peer = (enum net_peer)n;
@@ -230,7 +227,7 @@ static enum err one_round(struct net_party *p, struct net *net, size_t round)
         pattern_fill(out[n], r.send_size[n], tag_of(round, p->index, other));
         in[n][r.receive_size[n]] = 0x5a;
     }
-    e = net_exchange(net, &r);
+    enum err e = net_exchange(net, &r);
     for (unsigned n = 0; n < 2; n++) {
         unsigned other = net_index_of(p->index, (enum net_peer)n);
         if (e == ERR_OK && !pattern_holds(in[n], r.receive_size[n], tag_of(round, other, p->index)))
@@ -333,7 +330,6 @@ static void run_damaged(struct net_party party[3], const struct net_plan *plan, 
 
 static size_t hundred(size_t round, unsigned from, enum net_peer to)
 {
-    (void)round, (void)from, (void)to;
     return 100;
 }
 
@@ -417,9 +413,8 @@ TEST(another_lane_ends_the_session)
     start_in_memory(p, t, 8, &small_rounds);
     p[0].lane = 1;
     run_three(run_party, p, sizeof *p);
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; i++)
         assert_int_not_equal(p[i].e, ERR_OK);
-    }
     assert_true(strstr(p[0].sink, "another lane") != NULL ||
                 strstr(p[1].sink, "another lane") != NULL ||
                 strstr(p[2].sink, "another lane") != NULL);
@@ -449,7 +444,6 @@ TEST(another_size_is_a_mismatch)
  */
 static size_t ring(size_t round, unsigned from, enum net_peer to)
 {
-    (void)round, (void)from;
     return to == NET_NEXT ? 100 : 0;
 }
 
@@ -654,17 +648,15 @@ TEST(a_neighbour_that_leaves_is_noticed_at_once)
 /* Between rounds nobody waits for it, but whoever asks is told. */
 TEST(one_that_leaves_between_rounds_is_noticed_too)
 {
-    char sink[2048] = "";
-    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
+    LOG_INTO(log, sink, LOG_WARN);
     struct session *session CLEAN(session_free) = NULL;
     struct netio *netio CLEAN(netio_free) = NULL;
     struct transport *t[3] CLEAN(links_free) = {0};
-    struct net *net CLEAN(net_free);
     struct bytes b CLEAN(bytes_clear) = {0};
     OK(netio_new(&netio, &log));
     OK(three_zmq(t, netio, 4, NULL, NULL, &log));
     OK(session_for_test(&session, 0, 11));
-    net = net_of(t[0], session, 0, &log);
+    struct net *net CLEAN(net_free) = net_of(t[0], session, 0, &log);
     OK(transport_send_by(t[0], NET_NEXT, "there?", 6, support_end_ms(5)));
     OK(transport_receive_by(t[1], NET_PREV, &b, support_end_ms(5)));
     OK(net_listen(net));
@@ -736,13 +728,11 @@ static enum err hear_beside_silence(const struct session *session, enum news new
     uint8_t word, message[FRAME_HEADER + 16];
     const struct net_exchange r = {.receive[NET_NEXT] = &word, .receive_size[NET_NEXT] = 1};
     struct transport *t[3] CLEAN(links_free) = {0};
-    struct net *net CLEAN(net_free) = NULL;
     size_t n = write_news(news, session, message);
-    enum err e;
     OK(transport_memory_new(t, 4));
     OK(transport_send(t[0], NET_NEXT, message, n));
-    net = net_of(t[1], session, patience_ms, log);
-    e = net_exchange(net, &r);
+    struct net *net CLEAN(net_free) = net_of(t[1], session, patience_ms, log);
+    enum err e = net_exchange(net, &r);
     *strangers = net->strangers;
     return e;
 }
@@ -824,14 +814,13 @@ TEST(a_flood_of_strangers_ends_with_our_patience)
         for (int64_t ms = 60; strangers == 0; ms *= 4) { /* more, until it has looked at them */
             struct net_relay flood = {.damage = NONE};
             struct transport *t[3] CLEAN(links_free) = {0}, outer = {.ops = &ops, .self = &flood};
-            struct net *net;
+            struct net *net CLEAN(net_free) = NULL;
             assert_true(ms < support_patience_ms(60));
             OK(transport_memory_new(t, 4));
             flood.inner = t[1];
             net = net_of(&outer, session, ms, &log);
             assert_int_equal(net_exchange(net, &rounds[i]), ERR_TIMEOUT);
             strangers = net->strangers;
-            net_free(&net);
         }
     }
     EACH(support_says, sink, "server 0 was silent", "server 2 was silent");
@@ -840,8 +829,7 @@ TEST(a_flood_of_strangers_ends_with_our_patience)
 /* Shorter than what anybody waits for, and in both directions at once. */
 TEST(a_short_patience_ends_as_well)
 {
-    char sink[2048] = "";
-    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
+    LOG_INTO(log, sink, LOG_WARN);
     uint8_t word;
     const struct net_exchange r = {.send[NET_PREV] = "x",
                                    .send_size[NET_PREV] = 1,
@@ -849,11 +837,10 @@ TEST(a_short_patience_ends_as_well)
                                    .receive_size[NET_NEXT] = 1};
     struct session *session CLEAN(session_free) = NULL;
     struct transport *t[3] CLEAN(links_free) = {0};
-    struct net *net CLEAN(net_free);
     OK(session_for_test(&session, 1, 11));
     OK(transport_memory_new(t, 1));
     OK(transport_send(t[1], NET_PREV, "no room is left", 15));
-    net = net_of(t[1], session, 5, &log);
+    struct net *net CLEAN(net_free) = net_of(t[1], session, 5, &log);
     assert_int_equal(net_exchange(net, &r), ERR_TIMEOUT);
     EACH(support_says, sink, "server 0 took nothing for 5 ms", "server 2 was silent for 5 ms");
 }
@@ -864,7 +851,6 @@ TEST(queues_keep_order_and_bounds)
 {
     struct transport *t[3] CLEAN(links_free) = {0};
     struct bytes b CLEAN(bytes_clear) = {0};
-    int64_t soon;
     assert_int_equal(transport_memory_new(t, 0), ERR_RANGE);
     assert_int_equal(transport_memory_new(t, SIZE_MAX), ERR_NOMEM);
     assert_null(t[0]);
@@ -885,7 +871,7 @@ TEST(queues_keep_order_and_bounds)
     OK(transport_receive(t[1], NET_PREV, &b));
     assert_int_equal(b.size, 0);
     assert_int_equal(transport_receive(t[2], NET_NEXT, &b), ERR_AGAIN);
-    soon = support_moment(60);
+    int64_t soon = support_moment(60);
     assert_int_equal(transport_receive_by(t[1], NET_PREV, &b, soon), ERR_TIMEOUT);
     assert_true(clock_now_ms() >= soon);
 }
@@ -990,9 +976,8 @@ TEST(messages_in_parts_are_dropped)
     const struct transport_passes passes = passes_of(0);
     struct lonely l CLEAN(be_gone);
     struct bytes b CLEAN(bytes_clear) = {0};
-    void *foreign;
     be_lonely(&l);
-    foreign = zmq_socket(netio_zmq(l.netio), ZMQ_PUSH);
+    void *foreign = zmq_socket(netio_zmq(l.netio), ZMQ_PUSH);
     assert_int_equal(zmq_setsockopt(foreign, ZMQ_PLAIN_USERNAME, passes.expect[NET_NEXT], 32), 0);
     assert_int_equal(zmq_connect(foreign, l.endpoint[NET_NEXT]), 0);
     for (int part = 0; part < 1000; part++)
@@ -1063,12 +1048,11 @@ TEST(links_that_are_closed_under_us_say_so)
     struct net_relay watch = {.damage = NONE};
     struct transport watched = {.ops = &relay_ops, .self = &watch};
     struct lonely l CLEAN(be_gone);
-    struct net *net;
     be_lonely(&l);
     OK(session_for_test(&session, 0, 11));
     watch.inner = l.t;
     watch.ends = netio_zmq(l.netio);
-    net = net_of(&watched, session, support_patience_ms(60), &l.log);
+    struct net *net CLEAN(net_free) = net_of(&watched, session, support_patience_ms(60), &l.log);
     assert_int_equal(wait_in_vain(net), ERR_MISUSE);
     support_says(l.sink, "waiting for the other servers failed in exchange 0 (other)");
     net_free(&net);
@@ -1079,5 +1063,4 @@ TEST(links_that_are_closed_under_us_say_so)
     net = net_of(l.t, session, support_patience_ms(60), &l.log);
     assert_int_equal(net_exchange(net, &give), ERR_MISUSE);
     support_says(l.sink, "the link to server 1 failed in exchange 0 (other)");
-    net_free(&net);
 }

@@ -5,13 +5,10 @@
 #include "harness/cmocka.h"
 
 #include "base/clock.h"
-#include "base/secret.h"
 #include "harness/netio.h"
 #include "harness/patience.h"
 #include "harness/transport.h"
 #include "netio/net.h"
-
-#include <string.h>
 
 #define LONG (((size_t)3 << 20) + 5)
 

@@ -3,10 +3,6 @@
 #include "harness/patience.h"
 #include "harness/three.h"
 
-#include "base/memory.h"
-
-#include <string.h>
-
 #define SIZE ((size_t)3 << 20) /* of a payload: several frames */
 
 enum payload { NOTHING, BLOCKS, STREAM };
@@ -146,9 +142,8 @@ static enum err ride_twice(struct party *p, void *shared)
                 r.in[k][SIZE - 1] == r.in[k][0];
     all->result[i] = e;
     all->rounds[i] = net_exchanges(p->net);
-    for (unsigned k = 0; k < 2; k++) {
+    for (unsigned k = 0; k < 2; k++)
         memory_free_all(&r.in[k], &r.out[k]);
-    }
     return right && !r.early && (e != ERR_OK || r.heard == 2) ? ERR_OK : ERR_DATA;
 }
 
@@ -192,7 +187,6 @@ static enum err speak(void *self, size_t offset, uint8_t *out, size_t n)
 
 static enum err ignore(void *self, size_t offset, const uint8_t *in, size_t n)
 {
-    (void)self, (void)offset, (void)in, (void)n;
     return ERR_OK;
 }
 

@@ -6,13 +6,8 @@
 #include "netio/frame.h"
 #include "netio/hkdf.h"
 #include "netio/seal.h"
-#include "netio/session.h"
 
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* RFC 5869, test case 3: empty salt, empty info. */
 TEST(hkdf_known_answer)

@@ -8,7 +8,6 @@
 #include "netio/session.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 struct session_server {
     unsigned index;   /* its place */
@@ -522,7 +521,6 @@ static enum err hear(struct session_server s[3], unsigned who, const struct line
 {
     struct log log = {.buffer = s[who].sink, .buffer_size = sizeof s[who].sink, .level = LOG_DEBUG};
     struct bytes propose CLEAN(bytes_clear) = {0};
-    enum err e;
     for (size_t i = 0; i < lines && line[i].word != 0; i++) {
         struct bytes b CLEAN(bytes_clear) = {0};
         write_line(&b, &line[i]);
@@ -532,8 +530,8 @@ static enum err hear(struct session_server s[3], unsigned who, const struct line
     }
     raw_prefix(&propose, 1, SESSION_PROTOCOL, attempt_a);
     transport_memory_hurry(s[who].transport);
-    e = session_open(&s[who].session, s[who].transport, 3, who, &s[who].terms, &propose,
-                     &s[who].offer, support_patience_ms(10), &log);
+    enum err e = session_open(&s[who].session, s[who].transport, 3, who, &s[who].terms, &propose,
+                              &s[who].offer, support_patience_ms(10), &log);
     assert_true((e == ERR_OK) == (s[who].session != NULL));
     return e;
 }
@@ -586,9 +584,8 @@ TEST(what_neighbours_say_is_judged)
     };
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
         struct session_server s[3];
-        enum err e;
         in_memory(s);
-        e = hear(s, 1, scripts[i].line, sizeof scripts[i].line / sizeof *scripts[i].line);
+        enum err e = hear(s, 1, scripts[i].line, sizeof scripts[i].line / sizeof *scripts[i].line);
         if (e != scripts[i].e || strstr(s[1].sink, scripts[i].words) == NULL)
             fail_msg("script %zu: %s\n%s", i, error_text(e), s[1].sink);
         sit_down(s);
@@ -612,8 +609,7 @@ TEST(what_cannot_be_sent_is_named)
     static const struct line hellos[] = {{0, HELLO_A, SOUND}, {2, HELLO_A, SOUND}};
     struct transport *t[3];
     struct session_server s[3];
-    char sink[4096] = "";
-    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
+    LOG_INTO(log, sink, LOG_ERROR);
     OK(transport_memory_new(t, 1));
     stand_up(s, t);
     assert_int_equal(hear(s, 1, hellos, 2), ERR_TIMEOUT);
@@ -685,12 +681,11 @@ TEST(a_wrong_key_is_not_admitted)
 static void *leave_or_run(void *argument)
 {
     struct session_server *s = argument;
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     if (s->index != 2)
         return run_server(s);
     for (unsigned p = 0; p < 2; p++)
         s->e = transport_receive_by(s->transport, (enum net_peer)p, &b, support_end_ms(5));
-    bytes_clear(&b);
     transport_free(&s->transport);
     return NULL;
 }

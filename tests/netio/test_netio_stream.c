@@ -14,8 +14,6 @@
 
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -114,7 +112,6 @@ static enum err one_round(struct stream_party *p, struct net *net, size_t round)
     struct net_flow flow[2];
     struct pipe pipe[2];
     struct net_exchange r = {0};
-    enum err e;
 
     for (size_t k = 0; k < count; k++) {
         enum net_peer to = k + first == 0 ? NET_NEXT : NET_PREV;
@@ -139,7 +136,7 @@ static enum err one_round(struct stream_party *p, struct net *net, size_t round)
         r.send[to] = s->out, r.send_size[to] = s->send_size;
         r.receive[from] = s->in, r.receive_size[from] = s->receive_size;
     }
-    e = p->whole ? net_exchange(net, &r) : net_stream(net, flow, count);
+    enum err e = p->whole ? net_exchange(net, &r) : net_stream(net, flow, count);
     for (size_t k = 0; k < count; k++) {
         struct pipe *s = &pipe[k];
         unsigned other = net_index_of(p->index, flow[k].from);
@@ -198,17 +195,10 @@ static void expect_fine(const struct stream_party p[3], const struct stream_plan
     }
 }
 
-static void free_three(struct transport *t[3])
-{
-    for (unsigned i = 0; i < 3; i++)
-        transport_free(&t[i]);
-}
-
 /* --- a server stops --------------------------------------------------------------------------- */
 
 static size_t hundred(size_t round, unsigned from, enum net_peer to)
 {
-    (void)round, (void)from, (void)to;
     return 100;
 }
 
@@ -312,16 +302,15 @@ static bool stall(struct netio *netio, size_t k, int64_t patience_ms)
 {
     const struct stream_plan plan = {BOTH, 6, TILE, hundred, patience_ms};
     struct log log = {.file = stderr, .level = LOG_WARN};
-    struct transport *t[3];
+    struct transport *t[3] CLEAN(links_free) = {0};
     struct stream_party p[3];
-    bool in_time;
     OK(three_zmq(t, netio, 4, NULL, NULL, &log));
     start(p, t, &plan);
     p[2].stop_at = k + 1;
     run_three(run_party, p, sizeof *p);
     expect_end(&p[0]);
     expect_end(&p[1]);
-    in_time = p[0].rounds == k && p[1].rounds == k;
+    bool in_time = p[0].rounds == k && p[1].rounds == k;
     start(p, t, &six_rounds);
     for (unsigned i = 0; i < 3; i++)
         p[i].seed = 22;
@@ -335,7 +324,6 @@ static bool stall(struct netio *netio, size_t k, int64_t patience_ms)
         assert_in_range(p[2].strangers, k == 0 ? 4 : 2, 4);
         assert_true(p[0].strangers + p[1].strangers <= 2);
     }
-    free_three(t);
     return in_time;
 }
 
@@ -362,9 +350,9 @@ static size_t varied(size_t round, unsigned from, enum net_peer to)
 
 TEST(streams_of_all_sizes_go_through_one_slot)
 {
-    struct transport *t[3];
     struct stream_party p[3];
     for (enum stream_shape shape = RING; shape <= BOTH; shape++) {
+        struct transport *t[3] CLEAN(links_free) = {0};
         struct stream_plan plan = {shape, SIZES, TILE, varied, 0};
         OK(transport_memory_new(t, 1));
         start(p, t, &plan);
@@ -380,7 +368,6 @@ TEST(streams_of_all_sizes_go_through_one_slot)
             assert_int_equal(p[i].total.frames_sent, frames);
             assert_int_equal(p[i].total.wire_sent, bytes + frames * NET_FRAME_OVERHEAD);
         }
-        free_three(t);
     }
 }
 
@@ -393,17 +380,16 @@ TEST(streams_go_over_zeromq)
 {
     static const size_t tiles[] = {16 << 10, 100016, 256 << 10, MIB};
     struct log log = {.file = stderr, .level = LOG_WARN};
-    struct transport *t[3];
     struct netio *netio CLEAN(netio_free) = NULL;
     struct stream_party p[3];
     OK(netio_new(&netio, &log));
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+        struct transport *t[3] CLEAN(links_free) = {0};
         struct stream_plan plan = {BOTH, 3, tiles[i], big, 0};
         OK(three_zmq(t, netio, i == 0 ? 1 : 4, NULL, NULL, &log));
         start(p, t, &plan);
         run_three(run_party, p, sizeof *p);
         expect_fine(p, &plan);
-        free_three(t);
     }
 }
 
@@ -411,20 +397,19 @@ TEST(streams_go_over_zeromq)
 TEST(a_stream_meets_an_exchange)
 {
     static const struct stream_plan plan = {BOTH, 3, NET_FRAME_BODY, big, 0};
-    struct transport *t[3];
+    struct transport *t[3] CLEAN(links_free) = {0};
     struct stream_party p[3];
     OK(transport_memory_new(t, 2));
     start(p, t, &plan);
     p[1].whole = true;
     run_three(run_party, p, sizeof *p);
     expect_fine(p, &plan);
-    free_three(t);
 }
 
 TEST(other_tiles_are_a_mismatch)
 {
     static const struct stream_plan plan = {RING, 2, TILE, big, 0};
-    struct transport *t[3];
+    struct transport *t[3] CLEAN(links_free) = {0};
     struct stream_party p[3];
     OK(transport_memory_new(t, 4));
     start(p, t, &plan);
@@ -436,15 +421,14 @@ TEST(other_tiles_are_a_mismatch)
         assert_true(p[i].e == ERR_MISMATCH || p[i].e == ERR_PEER);
         assert_true(p[i].e == ERR_PEER || strstr(p[i].sink, "tiles of") != NULL);
     }
-    free_three(t);
 }
 
 TEST(a_callback_that_fails_ends_the_session)
 {
     static const struct stream_plan plan = {RING, 2, TILE, big, 0};
-    struct transport *t[3];
     struct stream_party p[3];
     for (int consuming = 0; consuming < 2; consuming++) {
+        struct transport *t[3] CLEAN(links_free) = {0};
         OK(transport_memory_new(t, 4));
         start(p, t, &plan);
         p[1].fail_at = 40;
@@ -453,7 +437,6 @@ TEST(a_callback_that_fails_ends_the_session)
         assert_int_equal(p[0].e, ERR_PEER);
         assert_int_equal(p[1].e, ERR_DATA);
         assert_int_equal(p[2].e, ERR_PEER);
-        free_three(t);
     }
 }
 
@@ -463,7 +446,6 @@ TEST(a_callback_that_fails_ends_the_session)
  */
 static size_t few_tiles(size_t round, unsigned from, enum net_peer to)
 {
-    (void)round, (void)from, (void)to;
     return 2 * TILE;
 }
 
@@ -471,7 +453,7 @@ TEST(computing_is_not_silence)
 {
     static const struct stream_plan plan = {RING, 1, TILE, few_tiles, 0};
     static const struct stream_plan hasty = {RING, 1, TILE, few_tiles, 60};
-    struct transport *t[3];
+    struct transport *t[3] CLEAN(links_free) = {0};
     struct stream_party p[3];
     OK(transport_memory_new(t, 8));
     start(p, t, &plan);
@@ -479,7 +461,6 @@ TEST(computing_is_not_silence)
     p[1].pause_ms = 100;
     run_three(run_party, p, sizeof *p);
     expect_fine(p, &plan);
-    free_three(t);
 }
 
 TEST(wrong_flows_are_refused)
@@ -497,10 +478,10 @@ TEST(wrong_flows_are_refused)
          ERR_RANGE},
     };
     struct session *session CLEAN(session_free) = NULL;
-    struct transport *t[3];
     struct net *net;
     OK(session_for_test(&session, 0, 1));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct transport *t[3] CLEAN(links_free) = {0};
         OK(transport_memory_new(t, 4));
         OK(net_new(&net, &(struct net_options){.transport = t[0], .session = session}));
         OK(net_stream(net, NULL, 0)); /* a round that moves nothing */
@@ -508,7 +489,6 @@ TEST(wrong_flows_are_refused)
         assert_int_equal(net_stream(net, wrong[i].flow, wrong[i].count), wrong[i].e);
         assert_int_equal(net_stream(net, NULL, 0), ERR_MISUSE);
         net_free(&net);
-        free_three(t);
     }
 }
 
@@ -536,7 +516,7 @@ static void run_lanes(struct transport *t[LANES][3])
         expect_fine(p[lane], &plan[lane]);
         for (unsigned i = 0; i < 3; i++)
             assert_int_equal(p[lane][i].strangers, 0);
-        free_three(t[lane]);
+        links_free(&t[lane]);
     }
 }
 
@@ -617,13 +597,12 @@ static void *run_flood(void *argument)
 TEST(a_long_stream_takes_little_memory)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
-    struct transport *t[3];
-    struct flood f[3];
     struct netio *netio CLEAN(netio_free) = NULL;
-    size_t before;
+    struct transport *t[3] CLEAN(links_free) = {0};
+    struct flood f[3];
     OK(netio_new(&netio, &log));
     OK(three_zmq(t, netio, 8, NULL, NULL, &log));
-    before = resident();
+    size_t before = resident();
     for (unsigned i = 0; i < 3; i++)
         f[i] = (struct flood){.index = i, .transport = t[i]};
     run_three(run_flood, f, sizeof *f);
@@ -632,12 +611,11 @@ TEST(a_long_stream_takes_little_memory)
         assert_true(f[i].most > 0);
         assert_true(IS_SANITIZED || f[i].most < before + 40 * MIB);
     }
-    free_three(t);
 }
 
 TEST(pools_circulate_and_are_bounded)
 {
-    struct pool *pool = pool_new(2);
+    struct pool *pool CLEAN(pool_close) = pool_new(2);
     void *a = pool_get(pool, 100), *b = pool_get(pool, 50), *c = pool_get(pool, 70), *d;
     assert_non_null(a);
     assert_true((uintptr_t)a % 64 == 0 && b != NULL && c != NULL);
@@ -659,7 +637,6 @@ TEST(pools_circulate_and_are_bounded)
     pool_put(d);
     pool = pool_new(0); /* keeps none */
     pool_put(pool_get(pool, 100));
-    pool_close(&pool);
 }
 
 /* --- a word in time --------------------------------------------------------------------------- */
@@ -714,9 +691,9 @@ static void *act(void *argument)
 
 TEST(an_abort_is_heard_beside_a_silent_neighbour)
 {
-    struct transport *t[3];
     struct actor a[3];
     for (enum conduct c = GIVES_UP_AT_ONCE; c <= GIVES_UP_LATER; c++) {
+        struct transport *t[3] CLEAN(links_free) = {0};
         OK(transport_memory_new(t, 4));
         memset(a, 0, sizeof a);
         for (unsigned i = 0; i < 3; i++)
@@ -731,6 +708,5 @@ TEST(an_abort_is_heard_beside_a_silent_neighbour)
         }
         if (c == GIVES_UP_LATER)
             assert_int_equal(a[1].e[1], ERR_PEER);
-        free_three(t);
     }
 }

@@ -4,14 +4,10 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
-#include "base/secret.h"
 #include "harness/three.h"
 #include "mpc/check/check.h"
 #include "protocols/mask.h"
 #include "protocols/train_gradient.h"
-
-#include <string.h>
 
 #define SIZE(array) (sizeof(array) / sizeof *(array))
 
@@ -31,7 +27,7 @@ static enum err clamp_all(struct party *p, void *shared)
 {
     struct clamp_scene *s = shared;
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    struct planes z, own, e;
+    struct planes e, z CLEAN(planes_free) = {0}, own CLEAN(planes_free) = {0};
     enum err er = three_share_planes(p, &z, s->z, CLAMP_LANES, TRAIN_BITS, 1);
     TRY(er);
     er = three_share_planes(p, &own, s->own, CLAMP_LANES, 2, 2);
@@ -41,8 +37,6 @@ static enum err clamp_all(struct party *p, void *shared)
         er = train_clamp(p, &e, &z, planes_plane(&own, 0), planes_plane(&own, 1), s->j);
     if (er == ERR_OK)
         three_put_planes(&s->out, p, &e);
-    planes_free(&z);
-    planes_free(&own);
     return er;
 }
 
@@ -134,16 +128,11 @@ static size_t part_columns(const struct gradient_scene *s, size_t part, size_t *
     return part == 0 ? half : s->kind->columns - half;
 }
 
-static unsigned code_bits(const struct gradient_scene *s, size_t column)
-{
-    return records_code_bits(s->kind->size[column]);
-}
-
 static size_t part_bytes(const struct gradient_scene *s, size_t batch, size_t part)
 {
     size_t first, count = part_columns(s, part, &first), planes = 1;
     for (size_t a = first; a < first + count; a++)
-        planes += code_bits(s, a);
+        planes += records_code_bits(s->kind->size[a]);
     return planes * records_plane_bytes(s->count[batch]);
 }
 
@@ -180,7 +169,7 @@ static bool read_row(const struct gradient_scene *s, size_t batch, size_t row, u
         valid = valid && plane_bit(s, batch, k, 0, row);
         for (size_t a = first; a < first + count; a++) {
             code[a] = 0;
-            for (unsigned b = 0; b < code_bits(s, a); b++)
+            for (unsigned b = 0; b < records_code_bits(s->kind->size[a]); b++)
                 code[a] = 2 * code[a] + plane_bit(s, batch, k, plane++, row);
         }
     }
@@ -288,9 +277,8 @@ static void scene_new(struct gradient_scene *s, const struct gradient_kind *kind
 static void scene_free(struct gradient_scene *s)
 {
     for (size_t i = 0; i < BATCHES; i++)
-        for (size_t k = 0; k < s->parts; k++) {
+        for (size_t k = 0; k < s->parts; k++)
             memory_free_all(&s->vector[i][k], &s->plain[i][k]);
-        }
     memory_free_all(&s->weight, &s->expected);
     three_result_free(&s->out);
     three_result_free(&s->cells);

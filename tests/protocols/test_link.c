@@ -4,7 +4,6 @@
  */
 #include "harness/cmocka.h"
 
-#include "mpc/check/check.h"
 #include "tests/protocols/test_link.h"
 #include "tests/support/check.h"
 
@@ -29,30 +28,30 @@ static unsigned width_of(const struct linking *l)
     return l->most > 0 ? 1 + l->t.columns[0] : all;
 }
 
+static void shared_free(struct planes (*table)[OWNERS_MAX])
+{
+    for (size_t o = 0; o < OWNERS_MAX; o++)
+        planes_free(&(*table)[o]);
+}
+
 static enum err run(struct party *p, void *shared)
 {
     static const struct check_limits limits;
     struct linking *l = shared;
-    struct planes table[OWNERS_MAX] = {0}, out CLEAN(planes_free) = {0};
+    struct planes table[OWNERS_MAX] CLEAN(shared_free) = {0}, out CLEAN(planes_free) = {0};
     bool *sorted = l->sorted[p->index];
-    enum err e = l->checked && !party_proves(p) ? check_new(p, &limits) : ERR_OK;
-    for (size_t o = 0; e == ERR_OK && o < l->t.owners; o++)
-        e = tables_share(p, &l->t, o, &table[o]);
-    if (e == ERR_OK)
-        e = planes_new(&out, width_of(l), link_rows(table, l->t.owners));
-    if (e == ERR_OK)
-        e = link_sorted(p, table, l->t.owners, NULL, NULL, sorted);
-    if (e == ERR_OK && l->most > 0)
-        e = link_bound(p, &out, table, l->t.owners, l->most, sorted);
-    else if (e == ERR_OK)
-        e = link_join(p, &out, table, l->t.owners, l->keep, sorted);
-    if (e == ERR_OK && party_proves(p))
-        e = record_prove(p);
-    if (e == ERR_OK)
-        three_put_planes(&l->out, p, &out);
+    if (l->checked && !party_proves(p))
+        TRY(check_new(p, &limits));
     for (size_t o = 0; o < l->t.owners; o++)
-        planes_free(&table[o]);
-    return e;
+        TRY(tables_share(p, &l->t, o, &table[o]));
+    TRY(planes_new(&out, width_of(l), link_rows(table, l->t.owners)));
+    TRY(link_sorted(p, table, l->t.owners, NULL, NULL, sorted));
+    TRY(l->most > 0 ? link_bound(p, &out, table, l->t.owners, l->most, sorted)
+                    : link_join(p, &out, table, l->t.owners, l->keep, sorted));
+    if (party_proves(p))
+        TRY(record_prove(p));
+    three_put_planes(&l->out, p, &out);
+    return ERR_OK;
 }
 
 static void execute(struct linking *l, size_t lanes)
@@ -226,33 +225,32 @@ static const struct {
 #define CASES (sizeof cases / sizeof *cases)
 
 /* In a join each owner has its own columns. */
-static void make_case(struct linking *l, size_t c, bool join)
+static struct linking make_case(size_t c, bool join)
 {
     uint64_t state = c + 1;
-    memset(l, 0, sizeof *l);
+    struct linking l = {0};
     for (size_t o = 0; o < cases[c].owners; o++)
-        tables_fill(&l->t, o, cases[c].n[o], join ? 1 + 5 * (unsigned)o : 20, cases[c].keys,
-                    &state);
+        tables_fill(&l.t, o, cases[c].n[o], join ? 1 + 5 * (unsigned)o : 20, cases[c].keys, &state);
     for (size_t o = 0; cases[c].full && o < cases[c].owners; o++) {
-        for (size_t i = 0; i < l->t.n[o]; i++)
-            l->t.row[o][i].valid = true;
-        qsort(l->t.row[o], l->t.n[o], sizeof(struct link_row), by_key);
+        for (size_t i = 0; i < l.t.n[o]; i++)
+            l.t.row[o][i].valid = true;
+        qsort(l.t.row[o], l.t.n[o], sizeof(struct link_row), by_key);
     }
     if (cases[c].unsorted < cases[c].owners) {
-        struct link_row *r = l->t.row[cases[c].unsorted], first = r[0];
+        struct link_row *r = l.t.row[cases[c].unsorted], first = r[0];
         r[0] = r[1];
         r[1] = first;
         r[0].key = r[1].key + 1;
-        assert_false(is_sorted(&l->t, cases[c].unsorted));
+        assert_false(is_sorted(&l.t, cases[c].unsorted));
     }
+    return l;
 }
 
 TEST(only_the_first_rows_of_a_key_stay)
 {
     static const size_t most[] = {1, 2, 3, 64, 100, 100000};
     for (size_t c = 0; c < CASES; c++) {
-        struct linking l CLEAN(linking_free);
-        make_case(&l, c, false);
+        struct linking l CLEAN(linking_free) = make_case(c, false);
         l.most = most[c % (sizeof most / sizeof *most)];
         execute(&l, 1);
         expect_right(&l);
@@ -262,8 +260,7 @@ TEST(only_the_first_rows_of_a_key_stay)
 TEST(rows_of_a_key_that_all_owners_have_are_joined)
 {
     for (size_t c = 0; c < CASES; c++) {
-        struct linking l CLEAN(linking_free);
-        make_case(&l, c, true);
+        struct linking l CLEAN(linking_free) = make_case(c, true);
         l.keep = INNER;
         execute(&l, 1);
         expect_right(&l);
@@ -273,8 +270,7 @@ TEST(rows_of_a_key_that_all_owners_have_are_joined)
 TEST(the_rows_of_an_owner_that_is_kept_stay)
 {
     for (size_t c = 0; c < CASES; c++) {
-        struct linking l CLEAN(linking_free);
-        make_case(&l, c, true);
+        struct linking l CLEAN(linking_free) = make_case(c, true);
         l.keep = c % cases[c].owners;
         execute(&l, 1);
         expect_right(&l);
@@ -332,8 +328,7 @@ TEST(tables_that_are_not_sorted_are_found)
 TEST(a_key_moves_no_rows_but_its_own)
 {
     for (size_t most = 1; most <= 3; most++) {
-        struct linking l CLEAN(linking_free);
-        make_case(&l, 7, false);
+        struct linking l CLEAN(linking_free) = make_case(7, false);
         const uint64_t gone = l.t.row[0][17].key;
         l.most = most;
         execute(&l, 1);
@@ -357,8 +352,7 @@ TEST(a_key_moves_no_rows_but_its_own)
 TEST(lanes_and_a_check_change_nothing)
 {
     for (size_t k = 0; k < 6; k++) {
-        struct linking l CLEAN(linking_free);
-        make_case(&l, 7, k / 2 > 0);
+        struct linking l CLEAN(linking_free) = make_case(7, k / 2 > 0);
         l.most = k / 2 == 0 ? 2 : 0;
         l.keep = k / 2 == 1 ? INNER : 1;
         l.checked = k % 2 != 0;
@@ -372,27 +366,18 @@ TEST(lanes_and_a_check_change_nothing)
 static enum err bound_two(struct party *p, struct check_play *play)
 {
     struct link_tables t CLEAN(tables_free) = {.owners = 0};
-    struct planes table[2] = {0}, out CLEAN(planes_free) = {0};
+    struct planes table[OWNERS_MAX] CLEAN(shared_free) = {0}, out CLEAN(planes_free) = {0};
     uint64_t seed = 2;
     bool sorted[2] = {false};
-    enum err e = ERR_OK;
     for (size_t o = 0; o < 2; o++)
         tables_fill(&t, o, 60, 2, 50, &seed);
-    for (size_t o = 0; e == ERR_OK && o < 2; o++)
-        e = tables_share(p, &t, o, &table[o]);
-    if (e == ERR_OK)
-        e = planes_new(&out, 3, link_rows(table, 2));
-    if (e == ERR_OK)
-        e = link_sorted(p, table, 2, NULL, NULL, sorted);
-    if (e == ERR_OK)
-        e = link_bound(p, &out, table, 2, 1, sorted);
-    if (e == ERR_OK)
-        bytes_put(&play->opened[p->index], sorted, sizeof sorted);
-    if (e == ERR_OK)
-        e = play_open(p, play, &out);
     for (size_t o = 0; o < 2; o++)
-        planes_free(&table[o]);
-    return e;
+        TRY(tables_share(p, &t, o, &table[o]));
+    TRY(planes_new(&out, 3, link_rows(table, 2)));
+    TRY(link_sorted(p, table, 2, NULL, NULL, sorted));
+    TRY(link_bound(p, &out, table, 2, 1, sorted));
+    bytes_put(&play->opened[p->index], sorted, sizeof sorted);
+    return play_open(p, play, &out);
 }
 
 TEST(a_server_that_lies_moves_no_row)
@@ -418,15 +403,13 @@ TEST(costs_are_those_of_the_formulas)
 {
     static const size_t chosen[] = {2, 4, 7, 9};
     for (size_t k = 0; k < 12; k++) {
-        struct linking l CLEAN(linking_free);
-        struct link_cost cost;
-        make_case(&l, chosen[k / 3], k % 3 > 0);
+        struct linking l CLEAN(linking_free) = make_case(chosen[k / 3], k % 3 > 0);
         if (chosen[k / 3] == 4) /* whole tables of invalid rows instead of none */
             continue;
         l.most = k % 3 == 0 ? 3 : 0;
         l.keep = k % 3 == 1 ? INNER : 0;
         execute(&l, 1);
-        cost = cost_of(&l);
+        struct link_cost cost = cost_of(&l);
         assert_int_equal(l.costs.rounds, cost.exchanges);
         for (unsigned i = 0; i < 3; i++)
             assert_int_equal(l.costs.sent[i], 8 * cost.words);
@@ -437,12 +420,11 @@ TEST(costs_are_those_of_the_formulas)
 TEST(costs_of_several_tiles_are_those_of_the_formulas)
 {
     struct linking l CLEAN(linking_free) = {.most = 2};
-    struct link_cost cost;
     uint64_t seed = 3;
     tables_fill(&l.t, 0, 70000, 1, 60000, &seed);
     tables_fill(&l.t, 1, 66000, 1, 60000, &seed);
     execute(&l, 1);
-    cost = cost_of(&l);
+    struct link_cost cost = cost_of(&l);
     assert_int_equal(l.costs.rounds, cost.exchanges);
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(l.costs.sent[i], 8 * cost.words);

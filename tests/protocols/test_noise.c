@@ -6,17 +6,12 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "harness/three.h"
 #include "protocols/discrete.h"
 #include "protocols/exponential.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
 #include "tests/support/statistics.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* --- running ---------------------------------------------------------------------------------- */
 
@@ -29,12 +24,11 @@ static enum err make_gauss(struct party *p, void *shared)
 {
     struct noise_batch *b = shared;
     struct gauss_coins coins;
-    struct share128 z;
-    struct share64 rounded;
-    struct planes low, high;
+    struct share128 z CLEAN(share128_free) = {0};
+    struct share64 rounded CLEAN(share64_free) = {0};
     TRY(gauss_draw(p, &coins, b->pairs));
-    low = planes_view(&coins.e, 0, 64);
-    high = planes_view(&coins.e, 64, EXPONENTIAL_DIGITS - 64);
+    struct planes low = planes_view(&coins.e, 0, 64);
+    struct planes high = planes_view(&coins.e, 64, EXPONENTIAL_DIGITS - 64);
     three_put_planes(&b->low, p, &low);
     three_put_planes(&b->high, p, &high);
     three_put64(&b->u, p, coins.u);
@@ -44,40 +38,37 @@ static enum err make_gauss(struct party *p, void *shared)
     three_put128(&b->z, p, z);
     TRY(gauss_round(p, rounded, z));
     three_put64(&b->rounded, p, rounded);
-    share128_free(&z);
-    share64_free(&rounded);
     return ERR_OK;
 }
 
 static enum err make_gumbel(struct party *p, void *shared)
 {
     struct noise_batch *b = shared;
-    struct planes e, low, high;
-    struct share64 g;
+    struct planes e CLEAN(planes_free) = {0};
+    struct share64 g CLEAN(share64_free) = {0};
     TRY(planes_new(&e, EXPONENTIAL_DIGITS, b->pairs));
     TRY(share64_new(&g, b->pairs));
     TRY(exponential_sample(p, &e));
-    low = planes_view(&e, 0, 64);
-    high = planes_view(&e, 64, EXPONENTIAL_DIGITS - 64);
+    struct planes low = planes_view(&e, 0, 64);
+    struct planes high = planes_view(&e, 64, EXPONENTIAL_DIGITS - 64);
     three_put_planes(&b->low, p, &low);
     three_put_planes(&b->high, p, &high);
     TRY(gumbel_evaluate(p, g, &e));
     three_put64(&b->gumbel, p, g);
-    planes_free(&e);
-    share64_free(&g);
     return ERR_OK;
 }
 
-static void batch_new(struct noise_batch *b, size_t pairs)
+static struct noise_batch batch_new(size_t pairs)
 {
-    memset(b, 0, sizeof *b);
-    b->pairs = pairs;
-    OK(three_result_new(&b->low, pairs));
-    OK(three_result_new(&b->high, pairs));
-    OK(three_result_new(&b->u, pairs));
-    OK(three_result_new(&b->z, 2 * pairs));
-    OK(three_result_new(&b->rounded, 2 * pairs));
-    OK(three_result_new(&b->gumbel, pairs));
+    struct noise_batch b = {0};
+    b.pairs = pairs;
+    OK(three_result_new(&b.low, pairs));
+    OK(three_result_new(&b.high, pairs));
+    OK(three_result_new(&b.u, pairs));
+    OK(three_result_new(&b.z, 2 * pairs));
+    OK(three_result_new(&b.rounded, 2 * pairs));
+    OK(three_result_new(&b.gumbel, pairs));
+    return b;
 }
 
 static void batch_free(struct noise_batch *b)
@@ -232,8 +223,7 @@ TEST(gaussians_are_right_to_their_stated_error)
     struct noise_digits digits = {.n = (double)(PAIRS * batches())};
     double worst = 0;
     for (size_t round = 0; round < batches(); round++) {
-        struct noise_batch b CLEAN(batch_free);
-        batch_new(&b, PAIRS);
+        struct noise_batch b CLEAN(batch_free) = batch_new(PAIRS);
         OK(three_run(1000 + round, make_gauss, &b, NULL));
         assert_true(three_replicated(&b.z, 128) && three_replicated(&b.rounded, 64));
         for (size_t i = 0; i < PAIRS; i++) {
@@ -263,8 +253,8 @@ static enum err edge_gauss(struct party *p, void *shared)
 {
     struct noise_batch *b = shared;
     struct gauss_coins coins;
-    struct planes e;
-    struct share128 z;
+    struct planes e CLEAN(planes_free) = {0};
+    struct share128 z CLEAN(share128_free) = {0};
     TRY(choose_digits(p, b, &e, any_lead));
     TRY(gauss_draw(p, &coins, b->pairs));
     coins.e = e;
@@ -272,8 +262,6 @@ static enum err edge_gauss(struct party *p, void *shared)
     TRY(share128_new(&z, 2 * b->pairs));
     TRY(gauss_evaluate(p, z, &coins));
     three_put128(&b->z, p, z);
-    planes_free(&e);
-    share128_free(&z);
     return ERR_OK;
 }
 
@@ -289,8 +277,7 @@ static double edge_error(size_t i)
 
 TEST(gaussians_hold_over_the_whole_range)
 {
-    struct noise_batch b CLEAN(batch_free);
-    batch_new(&b, EDGES);
+    struct noise_batch b CLEAN(batch_free) = batch_new(EDGES);
     OK(three_run(1, edge_gauss, &b, NULL));
     for (size_t i = 0; i < b.pairs; i++)
         assert_true((double)gauss_off_by(&b, i, NULL) < edge_error(i));
@@ -300,18 +287,16 @@ TEST(gaussians_hold_over_the_whole_range)
 static enum err make_sample(struct party *p, void *shared)
 {
     struct noise_batch *b = shared;
-    struct share64 out;
+    struct share64 out CLEAN(share64_free) = {0};
     TRY(share64_new(&out, 2 * b->pairs));
     TRY(gauss_sample(p, out));
     three_put64(&b->z, p, out);
-    share64_free(&out);
     return ERR_OK;
 }
 
 TEST(partners_stand_side_by_side)
 {
-    struct noise_batch b CLEAN(batch_free);
-    batch_new(&b, 100);
+    struct noise_batch b CLEAN(batch_free) = batch_new(100);
     OK(three_run(5, make_gauss, &b, NULL));
     OK(three_run(5, make_sample, &b, NULL));
     for (size_t i = 0; i < b.pairs; i++)
@@ -324,12 +309,10 @@ TEST(partners_stand_side_by_side)
 static enum err make_discrete(struct party *p, void *shared)
 {
     struct noise_batch *b = shared;
-    struct share64 out;
-    enum err e;
+    struct share64 out CLEAN(share64_free) = {0};
     TRY(share64_new(&out, 2 * b->pairs));
-    e = discrete_sample(p, out);
+    enum err e = discrete_sample(p, out);
     three_put64(&b->rounded, p, out);
-    share64_free(&out);
     return e;
 }
 
@@ -338,9 +321,8 @@ TEST(discrete_gaussians_have_their_distribution)
     struct samples z = samples_new(2 * PAIRS * batches());
     double candidates = 0;
     for (size_t round = 0; round < batches(); round++) {
-        struct noise_batch b CLEAN(batch_free);
+        struct noise_batch b CLEAN(batch_free) = batch_new(PAIRS);
         struct three_costs costs;
-        batch_new(&b, PAIRS);
         OK(three_run(3000 + round, make_discrete, &b, &costs));
         assert_true(three_replicated(&b.rounded, 64));
         candidates += (double)costs.opened_values[OPEN_REJECT_BIT];
@@ -362,7 +344,9 @@ struct judged {
 static enum err run_judge(struct party *p, void *shared)
 {
     struct judged *j = shared;
-    struct planes coins, digits, sign, square, accept;
+    struct planes coins CLEAN(planes_free) = {0}, digits CLEAN(planes_free) = {0};
+    struct planes sign CLEAN(planes_free) = {0}, square CLEAN(planes_free) = {0};
+    struct planes accept CLEAN(planes_free) = {0};
     TRY(three_share_planes(p, &coins, j->coins, CANDIDATES, DISCRETE_SQUARE_COINS, 1));
     TRY(three_share_planes(p, &digits, j->digits, CANDIDATES, DISCRETE_DIGITS, 2));
     TRY(three_share_planes(p, &sign, j->sign, CANDIDATES, 1, 3));
@@ -371,11 +355,6 @@ static enum err run_judge(struct party *p, void *shared)
     TRY(discrete_judge(p, planes_plane(&accept, 0), &coins, &digits, planes_plane(&sign, 0),
                        &square));
     three_put_planes(&j->accept, p, &accept);
-    planes_free(&coins);
-    planes_free(&digits);
-    planes_free(&sign);
-    planes_free(&square);
-    planes_free(&accept);
     return ERR_OK;
 }
 
@@ -405,7 +384,6 @@ TEST(candidates_are_accepted_by_their_coins_and_but_one_zero)
     struct three_costs costs;
     uint64_t random = 8;
     unsigned accepted = 0;
-    assert_non_null(j);
     for (size_t i = 0; i < CANDIDATES; i++)
         choose_candidate(j, i, &random);
     OK(three_result_new(&j->accept, CANDIDATES));
@@ -430,8 +408,7 @@ TEST(gumbels_are_right_to_their_stated_error)
     struct noise_digits digits = {.n = (double)(2 * PAIRS * batches())};
     double worst = 0;
     for (size_t round = 0; round < 2 * batches(); round++) {
-        struct noise_batch b CLEAN(batch_free);
-        batch_new(&b, PAIRS);
+        struct noise_batch b CLEAN(batch_free) = batch_new(PAIRS);
         OK(three_run(2000 + round, make_gumbel, &b, NULL));
         assert_true(three_replicated(&b.gumbel, 64));
         for (size_t i = 0; i < PAIRS; i++) {
@@ -450,14 +427,12 @@ TEST(gumbels_are_right_to_their_stated_error)
 static enum err chosen_gumbels(struct party *p, struct noise_batch *b,
                                bool (*digit)(size_t lane, unsigned k))
 {
-    struct planes e;
-    struct share64 g;
+    struct planes e CLEAN(planes_free) = {0};
+    struct share64 g CLEAN(share64_free) = {0};
     TRY(choose_digits(p, b, &e, digit));
     TRY(share64_new(&g, b->pairs));
     TRY(gumbel_evaluate(p, g, &e));
     three_put64(&b->gumbel, p, g);
-    planes_free(&e);
-    share64_free(&g);
     return ERR_OK;
 }
 
@@ -489,8 +464,7 @@ static enum err smallest_gumbels(struct party *p, void *shared)
  */
 TEST(gumbels_of_the_smallest)
 {
-    struct noise_batch b CLEAN(batch_free);
-    batch_new(&b, SMALLEST);
+    struct noise_batch b CLEAN(batch_free) = batch_new(SMALLEST);
     OK(three_run(1, smallest_gumbels, &b, NULL));
     for (size_t i = 0; i < b.pairs; i++) {
         long double e = exponential_of(&b, i, NULL);
@@ -502,9 +476,8 @@ TEST(gumbels_of_the_smallest)
 
 TEST(gumbels_hold_over_the_whole_range)
 {
-    struct noise_batch b CLEAN(batch_free);
+    struct noise_batch b CLEAN(batch_free) = batch_new(3 * (68 + EXPONENTIAL_TOP + 1));
     double worst = 0;
-    batch_new(&b, 3 * (68 + EXPONENTIAL_TOP + 1));
     OK(three_run(1, edge_gumbels, &b, NULL));
     for (size_t i = 0; i < b.pairs; i++) {
         double g = (double)(int64_t)three_sum64(&b.gumbel, i) * 0x1p-24;

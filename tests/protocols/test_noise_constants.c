@@ -12,7 +12,6 @@
 #include "protocols/tape.h"
 
 #include <gmp.h>
-#include <math.h>
 
 /* --- coin constants --------------------------------------------------------------------------- */
 
@@ -39,7 +38,6 @@ static void exp_of_power(mpf_t out, int i)
 /* |constant - 2^64 / divisor| <= 1/2 */
 static bool is_nearest(uint64_t constant, const mpf_t divisor)
 {
-    bool nearest;
     mpf_t error, half;
     mpf_inits(error, half, NULL);
     mpf_set_d(half, 0.5);
@@ -48,7 +46,7 @@ static bool is_nearest(uint64_t constant, const mpf_t divisor)
     mpf_div(error, error, divisor);
     mpf_ui_sub(error, (unsigned long)constant, error);
     mpf_abs(error, error);
-    nearest = mpf_cmp(error, half) <= 0;
+    bool nearest = mpf_cmp(error, half) <= 0;
     mpf_clears(error, half, NULL);
     return nearest;
 }
@@ -103,13 +101,12 @@ TEST(the_root_of_two_is_rounded_to_nearest)
 static double distance(uint64_t constant, const mpf_t divisor)
 {
     mpf_t exact, stored;
-    double d;
     mpf_inits(exact, stored, NULL);
     mpf_ui_div(exact, 1, divisor);
     mpf_set_ui(stored, (unsigned long)constant);
     mpf_div_2exp(stored, stored, 64);
     mpf_sub(exact, exact, stored);
-    d = fabs(mpf_get_d(exact));
+    double d = fabs(mpf_get_d(exact));
     mpf_clears(exact, stored, NULL);
     return d;
 }
@@ -118,12 +115,11 @@ static double distance(uint64_t constant, const mpf_t divisor)
 static double digit_distance(int i)
 {
     const int lowest = EXPONENTIAL_TOP + 1 - EXPONENTIAL_COINS;
-    double d;
     mpf_t e;
     mpf_init(e);
     exp_of_power(e, i);
     mpf_add_ui(e, e, 1);
-    d = distance(i < lowest ? (uint64_t)1 << 63 : exponential_coin[i - lowest], e);
+    double d = distance(i < lowest ? (uint64_t)1 << 63 : exponential_coin[i - lowest], e);
     mpf_clear(e);
     return d;
 }
@@ -163,7 +159,6 @@ TEST(slack_covers_the_constants)
 static double log_ratio(uint64_t constant, const mpf_t divisor, bool complement)
 {
     mpf_t exact, stored;
-    double d;
     mpf_inits(exact, stored, NULL);
     mpf_ui_div(exact, 1, divisor);
     mpf_set_ui(stored, (unsigned long)constant);
@@ -174,7 +169,7 @@ static double log_ratio(uint64_t constant, const mpf_t divisor, bool complement)
     }
     mpf_sub(stored, stored, exact);
     mpf_div(stored, stored, exact);
-    d = fabs(log1p(mpf_get_d(stored)));
+    double d = fabs(log1p(mpf_get_d(stored)));
     mpf_clears(exact, stored, NULL);
     return d;
 }
@@ -184,13 +179,12 @@ static double digit_ratio(int i, bool may_be_set)
 {
     const int lowest = EXPONENTIAL_TOP + 1 - EXPONENTIAL_COINS;
     uint64_t constant = i < lowest ? (uint64_t)1 << 63 : exponential_coin[i - lowest];
-    double set, unset;
     mpf_t e;
     mpf_init(e);
     exp_of_power(e, i);
     mpf_add_ui(e, e, 1);
-    set = log_ratio(constant, e, false);
-    unset = log_ratio(constant, e, true);
+    double set = log_ratio(constant, e, false);
+    double unset = log_ratio(constant, e, true);
     mpf_clear(e);
     return may_be_set ? fmax(set, unset) : unset;
 }

@@ -5,8 +5,6 @@
 #include "harness/cmocka.h"
 #include "tests/support/all.h"
 
-#include "base/memory.h"
-#include "harness/three.h"
 #include "mpc/circuits/ring.h"
 #include "mpc/move/open.h"
 #include "protocols/counts_sum.h"
@@ -33,7 +31,7 @@ static enum err sum_counts(struct party *p, void *shared)
 {
     struct protocols_owners_counts *a = shared;
     struct counts_upload uploads[OWNERS];
-    struct share64 out;
+    struct share64 out CLEAN(share64_free) = {0};
     for (size_t i = 0; i < a->owners; i++) {
         uploads[i] = (struct counts_upload){.bits = a->bits[i], .vector = a->vector[i]};
         for (unsigned c = 0; c < 2; c++)
@@ -41,11 +39,9 @@ static enum err sum_counts(struct party *p, void *shared)
                 uploads[i].seed[c] = a->seed[i][(p->index + c) % 3];
     }
     TRY(share64_new(&out, CELLS));
-    enum err e = counts_sum(p, out, uploads, a->owners, a->sum_bits);
-    if (e == ERR_OK)
-        three_put64(&a->out, p, out);
-    share64_free(&out);
-    return e;
+    TRY(counts_sum(p, out, uploads, a->owners, a->sum_bits));
+    three_put64(&a->out, p, out);
+    return ERR_OK;
 }
 
 TEST(counts_add_up)
@@ -118,10 +114,9 @@ static enum err load_counts(struct party *p, const struct round *r, struct count
 {
     TRY(counts_new(counts, cells, QUERIES, BITS));
     for (size_t q = 0; q < QUERIES; q++) {
-        struct share64 x;
+        struct share64 x CLEAN(share64_free) = {0};
         TRY(three_share64(p, &x, (const uint64_t *)r->counts[q], cells[q], q));
         ring64_copy(counts_query(*counts, q), x);
-        share64_free(&x);
     }
     return counts_finish(p, *counts);
 }
@@ -134,7 +129,7 @@ static enum err play(struct party *p, void *shared)
     static const uint64_t times[] = {1000, 300, 70000};
     struct counts *counts CLEAN(counts_free) = NULL;
     struct tape tape;
-    struct share64 scores, odd;
+    struct share64 scores CLEAN(share64_free) = {0}, odd CLEAN(share64_free) = {0};
     struct score_candidate candidates[QUERIES];
     const struct select_request request = {.candidates = QUERIES,
                                            .candidate = candidates,
@@ -170,9 +165,7 @@ static enum err play(struct party *p, void *shared)
     TRY(tape_take(&tape, NOISE_GAUSS, odd));
     if (tape.reel[NOISE_GAUSS].next != 273 || tape.reel[NOISE_GAUSS].samples.a[269] != 0)
         return ERR_MISUSE;
-    share64_free(&odd);
     tape_free(&tape);
-    share64_free(&scores);
     return ERR_OK;
 }
 
@@ -252,10 +245,9 @@ TEST(select_and_measure_equal_plain_arithmetic)
 static enum err over_the_bound(struct party *p, void *shared)
 {
     struct round *r = shared;
-    struct counts *counts = NULL;
-    struct share64 score;
+    struct counts *counts CLEAN(counts_free) = NULL;
+    struct share64 score CLEAN(share64_free) = {0};
     const struct score_candidate one = {2, r->estimate[2]}, none = {QUERIES, r->estimate[2]};
-    enum err cell, sum, unknown;
     struct log *log = p->log;
     TRY(load_counts(p, r, &counts));
     TRY(share64_new(&score, 1));
@@ -263,15 +255,13 @@ static enum err over_the_bound(struct party *p, void *shared)
     r->noisy[p->index][0] = 0;
     uint64_t estimate[64] = {((uint64_t)1 << (BITS + SCORE_BITS)) + 1};
     struct score_candidate bad = {2, estimate};
-    cell = score_l1(p, score, counts, &bad, SCORE_UNIT);
+    enum err cell = score_l1(p, score, counts, &bad, SCORE_UNIT);
     for (int j = 0; j < 3; j++)
         estimate[j] = (uint64_t)1 << (BITS + SCORE_BITS);
-    sum = score_l1(p, score, counts, &bad, SCORE_UNIT);
-    unknown = score_l1(p, score, counts, &none, SCORE_UNIT);
+    enum err sum = score_l1(p, score, counts, &bad, SCORE_UNIT);
+    enum err unknown = score_l1(p, score, counts, &none, SCORE_UNIT);
     p->log = log;
     TRY(score_l1(p, score, counts, &one, SCORE_UNIT));
-    share64_free(&score);
-    counts_free(&counts);
     return cell == ERR_REFUSED && sum == ERR_REFUSED && unknown == ERR_REFUSED ? ERR_OK
                                                                                : ERR_MISUSE;
 }
@@ -282,15 +272,14 @@ static enum err square(struct party *p, void *shared)
     struct round *r = shared;
     struct counts *counts CLEAN(counts_free) = NULL;
     struct score_candidate candidates[QUERIES], bad;
-    struct share64 scores;
+    struct share64 scores CLEAN(share64_free) = {0};
     uint64_t rounds, high[200] = {((uint64_t)1 << (BITS + SCORE_BITS)) + 1};
     struct log *log = p->log;
-    enum err refused, without;
     TRY(load_counts(p, r, &counts));
     TRY(share64_new(&scores, QUERIES));
     for (size_t q = 0; q < QUERIES; q++)
         candidates[q] = (struct score_candidate){q, r->estimate[q]};
-    without = score_l2(p, scores, counts, candidates);
+    enum err without = score_l2(p, scores, counts, candidates);
     TRY(counts_finish_squares(p, counts));
     rounds = net_exchanges(p->net);
     TRY(score_l2(p, scores, counts, candidates));
@@ -298,9 +287,8 @@ static enum err square(struct party *p, void *shared)
     TRY(open_ring64(p, OPEN_MASKED, scores, (uint64_t *)r->scores[p->index]));
     p->log = NULL;
     bad = (struct score_candidate){2, high};
-    refused = score_l2(p, share64_view(scores, 0, 1), counts, &bad);
+    enum err refused = score_l2(p, share64_view(scores, 0, 1), counts, &bad);
     p->log = log;
-    share64_free(&scores);
     return rounds == 0 && without == ERR_MISUSE && refused == ERR_REFUSED ? ERR_OK : ERR_DATA;
 }
 
@@ -352,11 +340,8 @@ static enum err linear(struct party *p, void *shared)
     static const uint8_t id[TAPE_ID_SIZE];
     struct linear *l = shared;
     struct counts *counts CLEAN(counts_free) = NULL;
-    struct share64 sums CLEAN(share64_free) = {0};
-    struct share64 x;
-    struct tape tape;
-    struct net_counters before, after;
-    enum err e;
+    struct share64 sums CLEAN(share64_free) = {0}, x;
+    struct tape tape CLEAN(tape_free) = {0};
     TRY(counts_new(&counts, cells, QUERIES, BITS));
     for (size_t q = 0; q < QUERIES; q++) {
         TRY(three_share64(p, &x, (const uint64_t *)l->counts[q], cells[q], q));
@@ -369,12 +354,11 @@ static enum err linear(struct party *p, void *shared)
     tape_start(&tape, id, NOISE_BOX_MULLER);
     TRY(tape_reserve(p, &tape, NOISE_GAUSS, FORMS));
     three_put64(&l->noise, p, share64_view(tape.reel[NOISE_GAUSS].samples, 0, FORMS));
-    before = net_total(p->net);
-    e = measure_open_sums(p, OPEN_NOISY_FORM, sums, &tape, 1, l->opened[p->index]);
-    after = net_total(p->net);
+    struct net_counters before = net_total(p->net);
+    enum err e = measure_open_sums(p, OPEN_NOISY_FORM, sums, &tape, 1, l->opened[p->index]);
+    struct net_counters after = net_total(p->net);
     l->rounds[p->index] = after.exchanges - before.exchanges;
     l->bytes[p->index] = after.payload_sent - before.payload_sent;
-    tape_free(&tape);
     return e;
 }
 
@@ -436,8 +420,8 @@ static enum err select_of_many(struct party *p, void *shared)
                                            .width = 64,
                                            .seed = seed};
     struct counts *counts CLEAN(counts_free) = NULL;
-    struct share64 x;
-    struct tape tape;
+    struct share64 x CLEAN(share64_free) = {0};
+    struct tape tape CLEAN(tape_free) = {0};
     const uint64_t m = 1000;
     int64_t value;
     for (size_t q = 0; q < MANY; q++) {
@@ -457,8 +441,6 @@ static enum err select_of_many(struct party *p, void *shared)
     TRY(select_index(p, counts, &tape, &request, &c->index[p->index]));
     TRY(measure_open(p, counts, &tape, &(uint32_t){(uint32_t)c->index[p->index]}, 1, &m, &value));
     c->rounds[p->index] = net_exchanges(p->net) - c->rounds[p->index];
-    tape_free(&tape);
-    share64_free(&x);
     return ERR_OK;
 }
 

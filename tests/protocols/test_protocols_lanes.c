@@ -1,7 +1,6 @@
 /* protocols/ on many lanes: the same sums as on one, with the same openings in the same rounds. */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "harness/three.h"
 #include "mpc/check/check.h"
 #include "mpc/move/crew.h"
@@ -11,9 +10,6 @@
 #include "protocols/records.h"
 #include "protocols/score.h"
 #include "protocols/tape.h"
-
-#include <math.h>
-#include <string.h>
 
 static const size_t lane_counts[] = {1, 2, 3};
 
@@ -305,7 +301,6 @@ static enum err count_portion(void *self, struct party *lane, struct reader *arg
                               struct bytes *result)
 {
     struct lanes_cut *c = self;
-    (void)result;
     return portion_count(lane, arguments, &c->sums);
 }
 
@@ -314,9 +309,8 @@ static enum err count_in_portions(struct party *p, const struct portion_whole *w
 {
     struct lanes_cut c = {.whole = *whole, .lanes = crew_all(p)};
     const struct crew_job job = {CREW_COUNT, put_portion, count_portion, NULL, &c};
-    enum err e;
     portion_sums_new(&c.sums);
-    e = crew_jobs(p, &job);
+    enum err e = crew_jobs(p, &job);
     for (size_t i = 0; i < out.n && e == ERR_OK; i++) {
         out.a[i] = c.sums.sums.a[i];
         out.b[i] = c.sums.sums.b[i];
@@ -476,7 +470,6 @@ TEST(noise_is_made_by_all_lanes)
 static enum err measure_tiles(struct party *p, void *shared)
 {
     const size_t most = 1 << 17, lanes = crew_all(p);
-    (void)shared;
     return lanes * crew_deal_tile(p, 8 * most, most, 128) <= most + 128 * lanes ? ERR_OK
                                                                                 : ERR_RANGE;
 }

@@ -4,14 +4,10 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
-#include "base/secret.h"
 #include "harness/three.h"
 #include "protocols/mask.h"
 #include "protocols/records.h"
 #include "tests/support/hooks.h"
-
-#include <string.h>
 
 #define ATTRIBUTES_MAX 11
 #define BATCHES 3
@@ -119,7 +115,6 @@ static enum err count_them(struct party *p, void *shared)
     struct records_scene *s = shared;
     struct records_held h;
     struct records_query queries[QUERIES_MAX];
-    enum err e;
     hold(&h, s, p->index);
     for (size_t q = 0; q < s->kind->queries; q++) {
         queries[q].n = s->kind->asked[q].n;
@@ -128,7 +123,7 @@ static enum err count_them(struct party *p, void *shared)
     }
     s->watch[p->index] = (struct hooks_watch){count_bytes, count_bytes, s->received[p->index]};
     hooks_watch(p, &s->watch[p->index]);
-    e = records_count(p, &s->kind->shape, h.batch, BATCHES, queries, s->kind->queries);
+    enum err e = records_count(p, &s->kind->shape, h.batch, BATCHES, queries, s->kind->queries);
     for (size_t q = 0; q < s->kind->queries; q++) {
         three_put64(&s->out[q], p, queries[q].out);
         share64_free(&queries[q].out);
@@ -170,43 +165,43 @@ static void share_rows(struct records_scene *s, size_t i)
 }
 
 /* Codes are below a multiple of the sizes, as far as their bits allow. */
-static void scene_of(struct records_scene *s, const struct records_kind *kind,
-                     const size_t rows[BATCHES], const size_t records[BATCHES], bool columns,
-                     unsigned multiple)
+static struct records_scene scene_of(const struct records_kind *kind, const size_t rows[BATCHES],
+                                     const size_t records[BATCHES], bool columns, unsigned multiple)
 {
     const unsigned(*split)[ATTRIBUTES_MAX] = columns ? *kind->rows_and_columns : *kind->whole_rows;
     uint64_t state = rows[0];
-    memset(s, 0, sizeof *s);
-    s->kind = kind;
+    struct records_scene s = {0};
+    s.kind = kind;
     for (size_t i = 0; i < BATCHES; i++) {
-        s->rows[i] = rows[i];
-        s->records[i] = records[i];
+        s.rows[i] = rows[i];
+        s.records[i] = records[i];
         for (uint16_t a = 0; a < kind->shape.attributes; a++) {
-            struct sent *part = &s->part[i][split[i][a]];
+            struct sent *part = &s.part[i][split[i][a]];
             uint32_t codes = 1, size = kind->shape.size[a];
             while (codes < size)
                 codes *= 2;
             codes = codes < multiple * size ? codes : multiple * size;
-            s->column[i][a] = memory_array(rows[i], sizeof(uint16_t));
+            s.column[i][a] = memory_array(rows[i], sizeof(uint16_t));
             for (size_t r = 0; r < rows[i]; r++)
-                s->column[i][a][r] = (uint16_t)(three_random(&state) % codes);
+                s.column[i][a][r] = (uint16_t)(three_random(&state) % codes);
             part->attribute[part->attributes++] = a;
-            s->parts[i] = split[i][a] >= s->parts[i] ? split[i][a] + 1 : s->parts[i];
+            s.parts[i] = split[i][a] >= s.parts[i] ? split[i][a] + 1 : s.parts[i];
         }
-        for (size_t k = 0; k < s->parts[i]; k++) {
-            s->part[i][k].rows = rows[i];
-            secret_random(s->part[i][k].seed, sizeof s->part[i][k].seed);
+        for (size_t k = 0; k < s.parts[i]; k++) {
+            s.part[i][k].rows = rows[i];
+            secret_random(s.part[i][k].seed, sizeof s.part[i][k].seed);
         }
-        share_rows(s, i);
+        share_rows(&s, i);
     }
     for (size_t q = 0; q < kind->queries; q++)
-        OK(three_result_new(&s->out[q], cells_of(s, q)));
+        OK(three_result_new(&s.out[q], cells_of(&s, q)));
+    return s;
 }
 
-static void scene_new(struct records_scene *s, const size_t rows[BATCHES],
-                      const size_t records[BATCHES], bool columns)
+static struct records_scene scene_new(const size_t rows[BATCHES], const size_t records[BATCHES],
+                                      bool columns)
 {
-    scene_of(s, &few, rows, records, columns, 1);
+    return scene_of(&few, rows, records, columns, 1);
 }
 
 static void scene_free(struct records_scene *s)
@@ -275,8 +270,7 @@ TEST(counts_equal_plain_counts)
     static const size_t records[][BATCHES] = {{1, 1, 64}, {64, 70, 2047}, {2048, 4095, 5001}};
     for (size_t k = 0; k < 3; k++)
         for (int columns = 0; columns < 2; columns++) {
-            struct records_scene s CLEAN(scene_free);
-            scene_new(&s, rows[k], records[k], columns);
+            struct records_scene s CLEAN(scene_free) = scene_new(rows[k], records[k], columns);
             expect_plain_counts(&s);
         }
 }
@@ -287,8 +281,7 @@ TEST(counts_of_many_values_equal_plain_counts)
     static const size_t rows[][BATCHES] = {{40, 70, 100}, {2048, 1, 2500}};
     static const size_t records[][BATCHES] = {{45, 70, 101}, {2050, 70, 2500}};
     for (unsigned k = 0; k < 2; k++) {
-        struct records_scene s CLEAN(scene_free);
-        scene_of(&s, &many, rows[k], records[k], k == 0, 1);
+        struct records_scene s CLEAN(scene_free) = scene_of(&many, rows[k], records[k], k == 0, 1);
         if (k == 0) {
             s.part[1][0].rows = 31;
             share_rows(&s, 1);
@@ -304,8 +297,7 @@ TEST(cells_are_widened_in_steps)
     static const struct records_asked asked[] = {{1, {0}}, {1, {1}}, {2, {0, 1}}};
     static const size_t rows[BATCHES] = {60, 1, 3};
     const struct records_kind wide = {{2, sizes}, SIZE(asked), asked, &whole_rows, &whole_rows};
-    struct records_scene s CLEAN(scene_free);
-    scene_of(&s, &wide, rows, rows, false, 1);
+    struct records_scene s CLEAN(scene_free) = scene_of(&wide, rows, rows, false, 1);
     for (size_t a = 0; a < 2; a++)
         s.column[1][a][0] = (uint16_t)(sizes[a] - 1);
     share_rows(&s, 1);
@@ -320,8 +312,8 @@ TEST(codes_out_of_range_are_the_last_value)
 {
     static const size_t rows[BATCHES] = {300, 200, 100}, records[BATCHES] = {300, 210, 100};
     for (unsigned k = 0; k < 4; k++) {
-        struct records_scene s CLEAN(scene_free);
-        scene_of(&s, k < 2 ? &few : &many, rows, records, k % 2 == 1, 2);
+        struct records_scene s CLEAN(scene_free) = scene_of(k < 2 ? &few : &many, rows, records,
+                                                            k % 2 == 1, 2);
         if (s.parts[2] > 1) {
             s.part[2][1].rows = 50;
             share_rows(&s, 2);
@@ -337,9 +329,8 @@ TEST(codes_out_of_range_are_the_last_value)
 TEST(columns_apart_cost_an_and_for_each_part_more)
 {
     static const size_t rows[BATCHES] = {10, 20, 30}, records[BATCHES] = {10, 20, 30};
-    struct records_scene whole CLEAN(scene_free), apart CLEAN(scene_free);
-    scene_new(&whole, rows, records, false);
-    scene_new(&apart, rows, records, true);
+    struct records_scene whole CLEAN(scene_free) = scene_new(rows, records, false);
+    struct records_scene apart CLEAN(scene_free) = scene_new(rows, records, true);
     expect_plain_counts(&whole);
     expect_plain_counts(&apart);
     assert_int_equal(apart.costs.rounds - whole.costs.rounds, 2);
@@ -358,8 +349,7 @@ TEST(bytes_and_rounds_follow_from_the_sizes)
     const size_t lanes = 4 * 64, gates = 4 + 0 + 7 + 2 + 1, planes = 1 + 4 + 0 + 7 + 2 + 1,
                  made = 15;
     size_t cells = 0;
-    struct records_scene s CLEAN(scene_free);
-    scene_new(&s, records, records, false);
+    struct records_scene s CLEAN(scene_free) = scene_new(records, records, false);
     for (size_t q = 0; q < few.queries; q++)
         cells += cells_of(&s, q);
     expect_plain_counts(&s);
@@ -374,19 +364,17 @@ TEST(rounds_are_of_tiles)
 {
     static const size_t small[BATCHES] = {10, 20, 30}, large[BATCHES] = {2048, 2000, 2500};
     const struct records_kind one = {many.shape, 1, &many_asked[5], &whole_rows, &many_split};
-    struct records_scene s;
-    scene_of(&s, &many, small, small, false, 1);
+    struct records_scene s CLEAN(scene_free) = scene_of(&many, small, small, false, 1);
     expect_plain_counts(&s);
     assert_int_equal(s.costs.rounds, 7 + 1 + 1 + 3);
     scene_free(&s);
-    scene_of(&s, &one, small, small, false, 1);
+    s = scene_of(&one, small, small, false, 1);
     expect_plain_counts(&s);
     assert_int_equal(s.costs.rounds, 7 + 1 + 1 + 3);
     scene_free(&s);
-    scene_of(&s, &many, large, large, false, 1);
+    s = scene_of(&many, large, large, false, 1);
     expect_plain_counts(&s);
     assert_int_equal(s.costs.rounds, 7 + 1 + 4 + 3);
-    scene_free(&s);
 }
 
 /*
@@ -397,8 +385,7 @@ TEST(what_servers_receive_is_uniform)
 {
     static const size_t rows[BATCHES] = {2000, 2000, 2000};
     for (unsigned multiple = 0; multiple < 2; multiple++) {
-        struct records_scene s CLEAN(scene_free);
-        scene_new(&s, rows, rows, false);
+        struct records_scene s CLEAN(scene_free) = scene_new(rows, rows, false);
         for (size_t i = 0; i < BATCHES; i++) {
             for (size_t a = 0; a < few.shape.attributes; a++)
                 memset(s.column[i][a], 0, multiple == 0 ? rows[i] * sizeof(uint16_t) : 0);
@@ -424,8 +411,7 @@ TEST(what_servers_receive_is_uniform)
 TEST(a_record_counts_where_all_owners_of_its_batch_hold_it)
 {
     static const size_t rows[BATCHES] = {40, 50, 70}, records[BATCHES] = {64, 64, 80};
-    struct records_scene s CLEAN(scene_free);
-    scene_new(&s, rows, records, true);
+    struct records_scene s CLEAN(scene_free) = scene_new(rows, records, true);
     s.part[1][1].rows = 31;
     s.part[2][0].rows = 69;
     s.part[2][2].rows = 8;
@@ -441,8 +427,7 @@ TEST(large_counts_do_not_wrap)
 {
     static const size_t rows[][BATCHES] = {{16383, 1, 0}, {16384, 16383, 40001}, {20001, 5, 16390}};
     for (size_t k = 0; k < 3; k++) {
-        struct records_scene s CLEAN(scene_free);
-        scene_new(&s, rows[k], rows[k], false);
+        struct records_scene s CLEAN(scene_free) = scene_new(rows[k], rows[k], false);
         for (size_t i = 0; k < 2 && i < BATCHES; i++) {
             for (size_t a = 0; a < few.shape.attributes; a++)
                 for (size_t r = 0; r < rows[k][i]; r++)
@@ -464,10 +449,9 @@ TEST(a_hostile_owner_moves_no_more_than_its_records)
     for (size_t batch = 0; batch < 2; batch++)
         for (int noise = 0; noise < 2; noise++) {
             const size_t most = batch == 0 ? records[0] : rows[1];
-            struct records_scene s CLEAN(scene_free);
+            struct records_scene s CLEAN(scene_free) = scene_new(rows, records, true);
             struct sent *part;
             uint64_t seed = 5;
-            scene_new(&s, rows, records, true);
             part = &s.part[batch][batch];
             for (size_t i = 0; i < part->bytes; i++)
                 part->vector[i] = noise ? (uint8_t)three_random(&seed) : 0xff;
@@ -475,11 +459,10 @@ TEST(a_hostile_owner_moves_no_more_than_its_records)
             OK(three_run(9, count_them, &s, NULL));
             for (size_t q = 0; q < few.queries; q++) {
                 uint64_t more = 0, *honest CLEAN(memory_release) = plain_counts(&s, q);
-                uint64_t *others CLEAN(memory_release) = NULL;
                 const size_t last = cells_of(&s, q) - 1;
                 bool mine = false;
                 part->rows = 0; /* so that the batch is left out */
-                others = plain_counts(&s, q);
+                uint64_t *others CLEAN(memory_release) = plain_counts(&s, q);
                 part->rows = rows[batch];
                 for (size_t k = 0; k < few_asked[q].n; k++)
                     mine = mine || few_split[batch][few_asked[q].attribute[k]] == batch;
@@ -659,10 +642,9 @@ TEST(moments_equal_plain_sums)
         {{20001, 5, 16390}, {20001, 5, 16390}, &few, 4000, false, 1, 2},
     };
     for (size_t k = 0; k < SIZE(cases); k++) {
-        struct records_scene s CLEAN(scene_free);
+        struct records_scene s CLEAN(scene_free) = scene_of(
+            cases[k].kind, cases[k].rows, cases[k].records, cases[k].columns, cases[k].multiple);
         struct records_moments m;
-        scene_of(&s, cases[k].kind, cases[k].rows, cases[k].records, cases[k].columns,
-                 cases[k].multiple);
         moments_new(&m, &s, cases[k].groups);
         draw_scores(&m, cases[k].most, k);
         expect_plain_moments(&m);
@@ -673,9 +655,8 @@ TEST(moments_equal_plain_sums)
 TEST(scores_may_be_zero_but_not_too_large)
 {
     static const size_t rows[BATCHES] = {10, 20, 30};
-    struct records_scene s CLEAN(scene_free);
+    struct records_scene s CLEAN(scene_free) = scene_new(rows, rows, false);
     struct records_moments m;
-    scene_new(&s, rows, rows, false);
     moments_new(&m, &s, 1);
     expect_plain_moments(&m);
     assert_int_equal(m.costs.rounds, 0);
@@ -700,9 +681,8 @@ TEST(moments_cost_what_their_planes_do)
 {
     static const size_t records[BATCHES] = {60, 60, 96};
     const size_t lanes = 4 * 64, gates = 4 + 0 + 7 + 2 + 1, planes = 4 + 1 + 4 + 3 + 2;
-    struct records_scene s CLEAN(scene_free);
+    struct records_scene s CLEAN(scene_free) = scene_new(records, records, false);
     struct records_moments m;
-    scene_new(&s, records, records, false);
     moments_new(&m, &s, 1);
     for (size_t a = 0; a < ATTRIBUTES_MAX; a++)
         for (size_t v = 0; v < VALUES; v++)

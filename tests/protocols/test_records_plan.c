@@ -4,10 +4,7 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "protocols/records_tile.h"
-
-#include <string.h>
 
 #define QUERIES_MAX 64
 #define SIZE(array) (sizeof(array) / sizeof *(array))

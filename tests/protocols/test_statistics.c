@@ -6,14 +6,9 @@
 #include "harness/cmocka.h"
 
 #include "aim/budget/grid.h"
-#include "base/memory.h"
-#include "base/random.h"
 #include "protocols/discrete.h"
 #include "protocols/exponential.h"
 #include "tests/support/statistics.h"
-
-#include <math.h>
-#include <string.h>
 
 /*
  * The number that `make test` takes of each kind; what fails here fails even more with a million.
@@ -23,9 +18,7 @@
 static double *samples(int64_t (*sample)(struct random *r), int bits, uint64_t seed)
 {
     double *x = memory_array(SAMPLES, sizeof *x);
-    struct random r;
-    assert_non_null(x);
-    r = random_of(seed);
+    struct random r = random_of(seed);
     for (size_t i = 0; i < SAMPLES; i++)
         x[i] = ldexp((double)sample(&r), -bits);
     return x;
@@ -34,11 +27,6 @@ static double *samples(int64_t (*sample)(struct random *r), int bits, uint64_t s
 static double *gaussians(uint64_t seed)
 {
     return samples(random_gauss, AIM_GAUSS_BITS, seed);
-}
-
-static double *gumbels(uint64_t seed)
-{
-    return samples(random_gumbel, AIM_GUMBEL_BITS, seed);
 }
 
 static struct statistics_verdict judge(const struct statistics_distribution *d, const double *x)
@@ -60,7 +48,8 @@ TEST(right_samples_pass)
 {
     struct random r = random_of(4);
     for (uint64_t seed = 1; seed <= 3; seed++) {
-        double *z CLEAN(memory_release) = gaussians(seed), *g CLEAN(memory_release) = gumbels(seed);
+        double *z CLEAN(memory_release) = gaussians(seed),
+                  *g CLEAN(memory_release) = samples(random_gumbel, AIM_GUMBEL_BITS, seed);
         assert_passes(judge(&statistics_gaussian, z));
         assert_passes(judge(&statistics_gumbel, g));
     }
@@ -176,9 +165,8 @@ TEST(wrong_gaussians_fail)
                      {"the sum of twelve uniform numbers", sum_of_uniforms}};
     for (size_t k = 0; k < sizeof mutations / sizeof *mutations; k++) {
         double *z CLEAN(memory_release) = gaussians(k);
-        struct statistics_verdict v;
         mutations[k].mutate(z);
-        v = judge(&statistics_gaussian, z);
+        struct statistics_verdict v = judge(&statistics_gaussian, z);
         if (v.p >= VERDICT_LEAST)
             print_error("%s is not seen: %s, p = %g\n", mutations[k].name, v.statistic, v.p);
         assert_true(v.p < VERDICT_LEAST);
@@ -191,7 +179,7 @@ TEST(wrong_gumbels_fail)
     static void (*const mutations[])(double *x) = {
         wider, narrower, drift, use_one_pair_twice, use_one_sample_for_both, sum_of_uniforms};
     for (size_t k = 0; k < sizeof mutations / sizeof *mutations; k++) {
-        double *g CLEAN(memory_release) = gumbels(k);
+        double *g CLEAN(memory_release) = samples(random_gumbel, AIM_GUMBEL_BITS, k);
         mutations[k](g);
         assert_true(judge(&statistics_gumbel, g).p < VERDICT_LEAST);
     }

@@ -4,14 +4,9 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "harness/three.h"
 #include "mpc/check/check.h"
 #include "protocols/range.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const uint8_t id[TAPE_ID_SIZE] = {7};
 
@@ -162,17 +157,16 @@ static enum err cut_and_return(struct party *p, void *shared)
     const size_t count[NOISE_LAWS] = {[NOISE_GAUSS] = 100};
     struct three_result *to = &c->used;
     size_t used = 0;
-    struct tape tape;
-    enum err e = ERR_OK;
+    struct tape tape CLEAN(tape_free) = {0};
     tape_start(&tape, id, NOISE_BOX_MULLER);
     tape_plan(&tape, NOISE_GAUSS, c->made);
     TRY(tape_reserve(p, &tape, NOISE_GAUSS, 100));
     three_put64(&c->all, p, share64_view(tape.reel[NOISE_GAUSS].samples, 0, c->made));
-    for (size_t i = 0; e == ERR_OK && i < CUTS; i++) {
+    for (size_t i = 0; i < CUTS; i++) {
         const size_t n = 1 + i;
         struct tape range CLEAN(tape_free) = {0};
         struct range_place place, next;
-        struct share64 out;
+        struct share64 out CLEAN(share64_free) = {0};
         range_next(&tape, count, &place);
         TRY(tape_reserve(p, &tape, NOISE_GAUSS, 100));
         TRY(range_cut(&tape, count, &range));
@@ -183,18 +177,16 @@ static enum err cut_and_return(struct party *p, void *shared)
             to->copy[p->index][used + k] = out.b[k];
         }
         used += n;
-        e = range_return(&tape, &range);
+        TRY(range_return(&tape, &range));
         range_next(&tape, count, &next);
         if (next.from[NOISE_GAUSS] <
             place.from[NOISE_GAUSS] + 100) /* a position names one sample */
-            e = ERR_DATA;
-        share64_free(&out);
+            return ERR_DATA;
     }
     c->held[p->index] = tape.reel[NOISE_GAUSS].samples.n;
     c->batches[p->index] = net_exchanges(p->net) /
                            tape_cost(NOISE_BOX_MULLER, NOISE_GAUSS)->plain.exchanges;
-    tape_free(&tape);
-    return e;
+    return ERR_OK;
 }
 
 static int compare_words(const void *a, const void *b)
@@ -209,7 +201,6 @@ static int compare_words(const void *a, const void *b)
 static uint64_t *sums(const struct three_result *r, size_t n)
 {
     uint64_t *words = memory_array(n, sizeof *words);
-    assert_non_null(words);
     for (size_t i = 0; i < n; i++)
         words[i] = three_sum64(r, i);
     qsort(words, n, sizeof *words, compare_words);

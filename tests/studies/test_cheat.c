@@ -5,8 +5,6 @@
  * child of this program, in which the functions that it abuses are wrapped (Makefile). `make test`
  * has some of the attacks, TREFOIL_LONG=1 all of them.
  */
-#include "harness/cmocka.h"
-#include "harness/patience.h"
 #include "tests/support/hooks.h"
 #include "tests/support/scene.h"
 #include "tests/support/store.h"
@@ -27,10 +25,8 @@
 #include "protocols/coin.h"
 #include "protocols/measure.h"
 
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 enum cheat_place {
     ANYWHERE,
@@ -313,7 +309,6 @@ enum err __wrap_play_round(struct play *play, const struct request *request,
     const struct three *three = play->engine.self;
     const struct party *p = three->party;
     uint8_t of[REQUEST_DIGEST_SIZE];
-    enum err e;
     memcpy(of, digest, sizeof of);
     lies_to = play->log;
     apart.now = apart.still && request->sequence == LAST;
@@ -323,7 +318,7 @@ enum err __wrap_play_round(struct play *play, const struct request *request,
     apart.still = apart.still && !apart.now;
     if (late != NULL && request->sequence == 1)
         villain.done = share_own(late, OWNERS - 1) != 0;
-    e = __real_play_round(play, request, of, result);
+    enum err e = __real_play_round(play, request, of, result);
     apart.now = false;
     return e;
 }
@@ -471,9 +466,8 @@ static bool skipped(bool quick)
 
 static void attack(const struct cheat_attack *a)
 {
-    struct scene c;
     char says[64];
-    c = scene_with(a->cheat, &a->lie, a->noise, "security: abort\n");
+    struct scene c = scene_with(a->cheat, &a->lie, a->noise, "security: abort\n");
     expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run0.log"));
     expect_lies(&c, a->cheat, a->name);
     snprintf(says, sizeof says, "sent something that does not fit (phase %s, check",
@@ -505,10 +499,9 @@ TEST(servers_that_prove_nothing_do_not_notice)
 {
     for (size_t k = 0; k < sizeof attacks / sizeof *attacks; k++) {
         const struct cheat_attack *a = &attacks[k];
-        struct scene c;
         if (!a->unnoticed || skipped(a->quick))
             continue;
-        c = scene_with(a->cheat, &a->lie, a->noise, "security: semi-honest\n");
+        struct scene c = scene_with(a->cheat, &a->lie, a->noise, "security: semi-honest\n");
         expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
         expect_lies(&c, a->cheat, a->name);
         expect_lines(&c, a->cheat, a->lie.phase, ALL, ALL, false);
@@ -547,9 +540,8 @@ static const struct departure {
 
 static void depart(const struct departure *d, unsigned cheat)
 {
-    struct scene c;
     char tries[64];
-    c = scene_with(cheat, &d->lie, NULL, "security: abort\n");
+    struct scene c = scene_with(cheat, &d->lie, NULL, "security: abort\n");
     snprintf(tries, sizeof tries, "UPDATE guard SET tries = %u", d->tries);
     for (unsigned k = 1; k < STUDY_SERVERS_MOST && d->tries > 0; k++)
         support_alter(&c.s, (cheat + k) % STUDY_SERVERS_MOST, tries);
@@ -636,7 +628,6 @@ static void ask_differently(bool hastily)
 
 TEST(who_is_asked_for_something_else_is_no_cheat)
 {
-    (void)state;
     ask_differently(true);
     if (!skipped(false))
         ask_differently(false);

@@ -7,12 +7,7 @@
 #include "harness/cmocka.h"
 
 #include "base/date.h"
-#include "base/file.h"
 #include "harness/process.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define DAY INT64_C(86400)
 #define YEAR (365 * DAY)
@@ -61,14 +56,14 @@ static void start(struct clock_scene *c, unsigned i)
     assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 60));
 }
 
-static void scene_new(struct clock_scene *c, const struct study_options *o)
+static struct clock_scene scene_new(const struct study_options *o)
 {
-    memset(c, 0, sizeof *c);
-    OK(support_study_new(&c->s, o, &quiet));
-    for (unsigned i = 0; i < OWNERS; i++) {
-        OK(support_csv(file(c, "o%u.csv", i), c->s.study->domain, 400 + 500 * i, 10 + i));
-    }
-    set_clocks(c, 0);
+    struct clock_scene c = {0};
+    OK(support_study_new(&c.s, o, &quiet));
+    for (unsigned i = 0; i < OWNERS; i++)
+        OK(support_csv(file(&c, "o%u.csv", i), c.s.study->domain, 400 + 500 * i, 10 + i));
+    set_clocks(&c, 0);
+    return c;
 }
 
 static void start_all(struct clock_scene *c)
@@ -84,13 +79,7 @@ static void scene_free(struct clock_scene *c)
 }
 
 /* A command's exit code; its output is in told.log. */
-static int tell(struct clock_scene *c, const char *const *arguments)
-{
-    unlink(file(c, "told.log"));
-    return support_run(file(c, "told.log"), 90, arguments);
-}
-
-#define TELL(c, ...) tell(c, (const char *const[]){__VA_ARGS__, NULL})
+#define TELL(c, ...) ANEW(file(c, "told.log"), 90, __VA_ARGS__)
 
 static void says(struct clock_scene *c, const char *text)
 {
@@ -115,9 +104,9 @@ static int status(struct clock_scene *c)
 TEST(a_study_goes_on_whatever_the_clocks_do)
 {
     static const int64_t jumps[] = {3600, -3600, 20 * YEAR, -20 * YEAR, 0};
-    struct clock_scene c CLEAN(scene_free);
+    struct clock_scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .rounds = 12, .epsilon = 8));
     pid_t run;
-    scene_new(&c, OPTIONS(.owners = OWNERS, .rounds = 12, .epsilon = 8));
     start_all(&c);
     set_clock(&c, 0, YEAR);
     set_clock(&c, 1, -YEAR);
@@ -159,17 +148,14 @@ TEST(a_study_goes_on_whatever_the_clocks_do)
  */
 TEST(a_key_expires_by_the_servers_clock)
 {
-    struct identity *old = NULL, *renewed = NULL;
+    struct identity *old CLEAN(identity_free) = NULL, *renewed CLEAN(identity_free) = NULL;
     char was[IDENTITY_TEXT_SIZE], is[IDENTITY_TEXT_SIZE];
-    struct clock_scene c CLEAN(scene_free);
-    scene_new(&c, OPTIONS(.owners = OWNERS));
+    struct clock_scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS));
     OK(identity_load(&old, file(&c, "o0.key"), &quiet));
     OK(identity_renew(&renewed, old, date_today() + 30, &quiet));
     OK(identity_save(renewed, file(&c, "o0.key"), true, &quiet));
     public_identity_text(&old->public, was);
     public_identity_text(&renewed->public, is);
-    identity_free(&old);
-    identity_free(&renewed);
     assert_true(support_edit(c.s.path, file(&c, "new.yaml"), (const char *const[]){was, is, NULL}));
     assert_int_equal(rename(file(&c, "new.yaml"), c.s.path), 0);
     start_all(&c);
@@ -183,10 +169,10 @@ TEST(a_key_expires_by_the_servers_clock)
 TEST(uploads_end_and_are_due_by_the_servers_clock)
 {
     char more[128];
-    struct clock_scene c CLEAN(scene_free);
     const struct words_text until = date_text(date_now() + 10 * DAY);
     snprintf(more, sizeof more, "deadlines: {uploads: %s, ", until.text);
-    scene_new(&c, OPTIONS(.owners = OWNERS, .more = "retain_days: 30\n"));
+    struct clock_scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = OWNERS, .more = "retain_days: 30\n"));
     assert_true(support_edit(c.s.path, file(&c, "new.yaml"),
                              (const char *const[]){"deadlines: {", more, NULL}));
     assert_int_equal(rename(file(&c, "new.yaml"), c.s.path), 0);

@@ -12,19 +12,10 @@
 #include "harness/cmocka.h"
 
 #include "aim/budget/score.h"
-#include "base/file.h"
-#include "base/memory.h"
 #include "harness/process.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <signal.h>
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define OWNERS 3
 #define ROUNDS 2
@@ -266,9 +257,8 @@ static void query(sqlite3 *db, const char *sql, char *out, size_t size)
 static size_t next_values(sqlite3_stmt *row)
 {
     int64_t owners;
-    size_t n;
     assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    n = (size_t)sqlite3_column_bytes(row, 0);
+    size_t n = (size_t)sqlite3_column_bytes(row, 0);
     assert_true(n > sizeof owners);
     memcpy(&owners, sqlite3_column_blob(row, 0), sizeof owners);
     assert_true(owners == OWNERS || owners == 1);
@@ -444,7 +434,6 @@ static void take_count(struct crashes_stage *c)
 static int stage_of(void **state, enum crashes_kind kind)
 {
     struct crashes_stage *c = memory_array(1, sizeof *c);
-    assert_non_null(c);
     c->kind = kind;
     c->ahead = kind == AHEAD ? "1" : "off";
     *state = c;
@@ -523,11 +512,10 @@ static int two_rows_stage_new(void **state)
 
 static int stage_free(void **state)
 {
-    struct crashes_stage *c = *state;
+    struct crashes_stage *c CLEAN(memory_release) = *state;
     for (unsigned i = 0; i < PEOPLE; i++)
         support_kill(&c->pid[i]);
     support_study_free(&c->s);
-    memory_free(&c);
     return 0;
 }
 

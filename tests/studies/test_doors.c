@@ -4,16 +4,10 @@
 #include "harness/cmocka.h"
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "harness/process.h"
 #include "parties/study/study_ports.h"
 #include "tests/support/caller.h"
 #include "tests/support/withhold.h"
-
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 struct doors_scene {
     struct support_study s;
@@ -26,10 +20,11 @@ static void serve(struct doors_scene *c, unsigned i)
     assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 60));
 }
 
-static void scene_new(struct doors_scene *c, const struct study_options *o)
+static struct doors_scene scene_new(const struct study_options *o)
 {
-    *c = (struct doors_scene){0};
-    OK(support_study_new(&c->s, o, &quiet));
+    struct doors_scene c = {0};
+    OK(support_study_new(&c.s, o, &quiet));
+    return c;
 }
 
 static void scene_free(struct doors_scene *c)
@@ -45,27 +40,21 @@ TEST(a_stolen_key_fills_no_memory)
 {
     struct withhold_record attack = {.connections = 60, .frames = 16, .frame = (size_t)256 << 10};
     char endpoint[STUDY_ENDPOINT_SIZE];
-    struct support_caller honest CLEAN(support_caller_free), thief CLEAN(support_caller_free);
     uint64_t before, most = 0;
-    struct doors_scene c CLEAN(scene_free);
     unsigned served = 0;
     int64_t end;
-    pid_t child;
-    if (!SUPPORT_WITHHOLDS) {
-        print_message("# SKIP neither a sanitizer nor qemu lets a child have threads\n");
-        skip();
-    }
-    scene_new(&c, OPTIONS(.owners = 2));
+    support_needs(SUPPORT_WITHHOLDS, "neither a sanitizer nor qemu lets a child have threads");
+    struct doors_scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 2));
     serve(&c, 1);
-    support_caller_new(&honest, &c.s, "o1.key", 1);
-    support_caller_new(&thief, &c.s, "o0.key", 1);
+    struct support_caller honest CLEAN(support_caller_free) = support_caller_new(&c.s, "o1.key", 1);
+    struct support_caller thief CLEAN(support_caller_free) = support_caller_new(&c.s, "o0.key", 1);
     study_endpoint(c.s.study, 1, STUDY_GATE, endpoint);
     attack.endpoint = endpoint;
     attack.server_public = c.s.study->server[1].key.curve;
     attack.curve_public = thief.me->public.curve;
     attack.curve_secret = thief.me->curve_secret;
     before = support_resident(c.server[1]);
-    child = support_withhold(&attack);
+    pid_t child = support_withhold(&attack);
     for (end = support_moment(WITHHOLD_MS); clock_now_ms() < end || served < 10; served++) {
         uint64_t now = support_resident(c.server[1]);
         most = now > most ? now : most;
@@ -110,13 +99,11 @@ TEST(nobody_fills_the_log)
     enum { LINES = 20, STRANGERS = 40, ODD = 1500 };
     static const char away[] = "turned away a connection";
     const double end = support_deadline(30);
-    struct support_caller odd;
-    struct doors_scene c CLEAN(scene_free);
+    struct doors_scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 1));
     struct netio *netio;
     unsigned dialled = 0;
-    scene_new(&c, OPTIONS(.owners = 1));
     serve(&c, 1);
-    support_caller_new(&odd, &c.s, "o0.key", 1);
+    struct support_caller odd = support_caller_new(&c.s, "o0.key", 1);
     for (unsigned i = 0; i < ODD; i++) {
         support_caller_begin(&odd, 77);
         assert_int_equal(support_call(&odd), ERR_REFUSED);
@@ -142,8 +129,7 @@ TEST(nobody_fills_the_log)
 /* A file that never ends is not read whole before it is judged; one that never begins is empty. */
 TEST(what_never_ends_is_not_read_whole)
 {
-    struct doors_scene c CLEAN(scene_free);
-    scene_new(&c, OPTIONS(.owners = 1));
+    struct doors_scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 1));
     {
         const char *check[] = {"check", "/dev/zero", NULL};
         const char *const share[] = {"share", c.s.path,           file(&c, "endless.csv"),
@@ -174,14 +160,12 @@ TEST(what_never_ends_is_not_read_whole)
 /* A folder that others can write to could be replaced with an older one. */
 TEST(a_folder_of_all_is_refused)
 {
-    struct doors_scene c CLEAN(scene_free);
-    scene_new(&c, OPTIONS(.owners = 1));
+    struct doors_scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 1));
     assert_int_equal(mkdir(file(&c, "server0"), 0700), 0);
     for (unsigned k = 0; k < 2; k++) {
         const mode_t mode = k == 0 ? 0777 : 0720;
-        pid_t pid;
         assert_int_equal(chmod(file(&c, "server0"), mode), 0);
-        pid = support_serve(&c.s, 0, c.s.path);
+        pid_t pid = support_serve(&c.s, 0, c.s.path);
         assert_int_equal(support_wait(pid, 10), 1);
         file_says(file(&c, "server0.log"), "run chmod go-w '");
     }
@@ -195,12 +179,12 @@ TEST(a_folder_of_all_is_refused)
 /* Estimates of a marginal of 65,536 cells: three messages. */
 TEST(a_long_request_comes_in_pieces)
 {
-    struct doors_scene c CLEAN(scene_free);
-    scene_new(&c, OPTIONS(.owners = 1, .rounds = 2,
-                          .domain = "domain:\n"
-                                    "  - {name: a, kind: integer, min: 0, max: 255}\n"
-                                    "  - {name: b, kind: integer, min: 0, max: 255}\n",
-                          .workload = "{all: 2}"));
+    struct doors_scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = 1, .rounds = 2,
+                .domain = "domain:\n"
+                          "  - {name: a, kind: integer, min: 0, max: 255}\n"
+                          "  - {name: b, kind: integer, min: 0, max: 255}\n",
+                .workload = "{all: 2}"));
     assert_true(c.s.study->workload->cells * 8 > 2 * MESSAGE_PART_MAX);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         serve(&c, i);

@@ -1,17 +1,12 @@
 /* Makes everything fail once in each command: it leaves whole files or none, and says why. */
 #include "harness/cmocka.h"
 
-#include "base/file.h"
 #include "harness/postgres.h"
 #include "parties/exchange/price.h"
 #include "parties/owner/book.h"
 #include "tests/support/faults.h"
 
 #include <sqlite3.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define LENGTHS 32 /* the longest file name in a folder is shorter than this */
 
@@ -44,11 +39,10 @@ TEST(a_roster_is_signed_or_as_it_was)
     const char *amended = file(c, "amended.yaml"), *signs = file(c, "work/amended.yaml");
     const char *const sign[] = {"roster", "sign", signs, "--key", file(c, "s1.key"), NULL};
     char amendment[256], key[IDENTITY_TEXT_SIZE];
-    struct identity *revoked = NULL;
+    struct identity *revoked CLEAN(identity_free) = NULL;
     const char *const show[] = {"roster", "show", amended, "--since", c->s.path, NULL};
     OK(identity_new(&revoked, NULL));
     public_identity_text(&revoked->public, key);
-    identity_free(&revoked);
     snprintf(amendment, sizeof amendment, "roster: 2\nrevoked: [%s]\nstudy:", key);
     assert_true(support_edit(c->s.path, amended, (const char *const[]){"study:", amendment, NULL}));
     faults_command(c, &(struct faults_command){sign, 1, 13, amended});
@@ -63,7 +57,7 @@ TEST(tokens_are_made_or_not)
         "admit", opened, keys, "--key", file(c, "issuer.key"), "--tokens", file(c, "work/tokens"),
         NULL};
     char open[256], key[IDENTITY_TEXT_SIZE];
-    struct identity *issuer = NULL, *asks = NULL;
+    struct identity *issuer CLEAN(identity_free) = NULL, *asks CLEAN(identity_free) = NULL;
     OK(identity_new(&issuer, NULL));
     OK(identity_new(&asks, NULL));
     public_identity_text(&issuer->public, key);
@@ -72,8 +66,6 @@ TEST(tokens_are_made_or_not)
     public_identity_text(&asks->public, key);
     OK(file_write(keys, 0600, key, strlen(key), NULL));
     OK(identity_save(issuer, file(c, "issuer.key"), false, NULL));
-    identity_free(&issuer);
-    identity_free(&asks);
     faults_command(c, &(struct faults_command){a, 2, 13, NULL}); /* with the lock */
 }
 
@@ -84,7 +76,7 @@ TEST(tokens_are_made_or_not)
 TEST(long_names_are_taken_or_refused)
 {
     struct faults_scene *c = *state;
-    char saved[SUPPORT_PATH], again[SUPPORT_PATH], server[SUPPORT_PATH], folder[FILE_PATH];
+    char saved[SUPPORT_PATH], again[SUPPORT_PATH], folder[FILE_PATH];
     const size_t given = strlen(c->s.folder) + 1;
     const char *const purge[] = {"serve",    c->s.path, "--key",   file(c, "s0.key"),
                                  "--folder", folder,    "--purge", NULL};
@@ -98,7 +90,7 @@ TEST(long_names_are_taken_or_refused)
     unsigned refused[sizeof commands / sizeof *commands] = {0}, tried = 0;
     support_study_file(&c->s, "saved.backup", saved);
     support_study_file(&c->s, "again.backup", again);
-    support_study_file(&c->s, "server", server);
+    const char *server = support_path(&c->s, "server");
     snprintf(folder, sizeof folder, "%s/", c->s.folder);
     EXPECT(0, log, 60, "serve", c->s.path, "--key", file(c, "s0.key"), "--folder", server,
            "--purge");
@@ -106,7 +98,6 @@ TEST(long_names_are_taken_or_refused)
     for (size_t n = FILE_PATH - LENGTHS; n < FILE_PATH;
          n += getenv("TREFOIL_LONG") != NULL ? 1 : 5, tried++)
         for (size_t k = 0; k < sizeof commands / sizeof *commands; k++) {
-            int code;
             if (commands[k] == run && n + strlen("/run.lock") < FILE_PATH)
                 continue; /* it would wait for servers */
             /* ./././. is where it began */
@@ -114,7 +105,7 @@ TEST(long_names_are_taken_or_refused)
                 folder[i] = (i - given) % 2 == 0 ? '.' : '/';
             folder[n] = '\0';
             unlink(log);
-            code = support_run(log, 60, commands[k]);
+            int code = support_run(log, 60, commands[k]);
             faults_expect_words(log, code, commands[k][0], (long)n);
             refused[k] += code != 0;
             unlink(again);
@@ -164,9 +155,8 @@ TEST(a_book_is_listed_or_refused)
     struct faults_scene *c = *state;
     const char *const a[] = {"share", "--key", file(c, "o0.key"), "--book", NULL};
     struct ledger_limits limits;
-    struct book_entry entry;
     OK(price_limits(c->s.study, &limits, NULL));
-    entry = book_entry_of(c->s.study, &limits, BOOK_SENT);
+    struct book_entry entry = book_entry_of(c->s.study, &limits, BOOK_SENT);
     OK(book_add(file(c, "o0.book"), &entry, NULL));
     entry.terms.text[0] = entry.terms.text[0] == 'b' ? 'c' : 'b'; /* belongs to another study */
     OK(book_add(file(c, "o0.book"), &entry, NULL));
@@ -204,10 +194,9 @@ TEST(a_database_is_counted_or_refused)
 static bool demo_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     const char *log = file(c, "demo.log");
-    int code;
     unlink(log);
     faults_arm(c, kind, n);
-    code = COMMAND(log, 60, "demo", "--folder", c->folder);
+    int code = COMMAND(log, 60, "demo", "--folder", c->folder);
     faults_disarm();
     faults_expect_words(log, code, kind, n);
     return faults_happened(c);

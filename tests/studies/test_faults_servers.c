@@ -6,17 +6,10 @@
 #include "harness/cmocka.h"
 
 #include "base/date.h"
-#include "base/file.h"
-#include "harness/patience.h"
 #include "parties/exchange/message.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support/faults.h"
 #include "tests/support/socket.h"
-
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define EXIT_BUDGET 5
 #define IN_A_RUN 1500     /* calls of a server to ZeroMQ */
@@ -37,8 +30,7 @@ static bool is_ready(const struct faults_scene *c, unsigned i)
 
 static bool has_ended(pid_t pid)
 {
-    char path[64];
-    char text[256] = "";
+    char path[64], text[256] = "";
     FILE *f;
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     f = fopen(path, "r");
@@ -75,23 +67,20 @@ static bool comes_up(const struct faults_scene *c, unsigned i)
 /* It gives up on a server that has ended well before the test would. */
 static int share(struct faults_scene *c)
 {
-    unlink(file(c, "share.log"));
-    return COMMAND(file(c, "share.log"), 60, "share", c->s.path, file(c, "o0.csv"), "--key",
-                   file(c, "o0.key"), "--retries", "2", "--accept-warnings");
+    return ANEW(file(c, "share.log"), 60, "share", c->s.path, file(c, "o0.csv"), "--key",
+                file(c, "o0.key"), "--retries", "2", "--accept-warnings");
 }
 
 static int ask_status(struct faults_scene *c)
 {
-    unlink(file(c, "status.log"));
-    return COMMAND(file(c, "status.log"), 60, "share", c->s.path, "--key", file(c, "o0.key"),
-                   "--retries", "2", "--status");
+    return ANEW(file(c, "status.log"), 60, "share", c->s.path, "--key", file(c, "o0.key"),
+                "--retries", "2", "--status");
 }
 
 static int run_waiting(struct faults_scene *c, const char *seconds)
 {
-    unlink(file(c, "run.log"));
-    return COMMAND(file(c, "run.log"), 60, "run", c->s.path, "--key", file(c, "a.key"), "--out",
-                   file(c, "out"), "--wait", seconds);
+    return ANEW(file(c, "run.log"), 60, "run", c->s.path, "--key", file(c, "a.key"), "--out",
+                file(c, "out"), "--wait", seconds);
 }
 
 static int run(struct faults_scene *c)
@@ -110,14 +99,13 @@ static void start_all(struct faults_scene *c)
 /* Starts all, one of which has a fault; false if that one did not come up. */
 static bool start_servers(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
-    bool up;
     for (unsigned i = 0; i < c->s.study->servers; i++) {
         if (i == victim)
             faults_arm(c, kind, n);
         start_server(c, i);
         faults_disarm();
     }
-    up = comes_up(c, victim);
+    bool up = comes_up(c, victim);
     for (unsigned i = 0; i < c->s.study->servers; i++)
         assert_true(i == victim || is_ready(c, i));
     return up;
@@ -213,14 +201,13 @@ static void have_upload(struct faults_scene *c)
 static bool upload_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     int shared = -1;
-    bool fired;
     clear_servers(c);
     if (start_servers(c, victim, kind, n)) {
         shared = share(c);
         faults_expect_words(file(c, "share.log"), shared, kind, n);
         faults_expect_words(file(c, "status.log"), ask_status(c), kind, n);
     }
-    fired = faults_happened(c);
+    bool fired = faults_happened(c);
     replace_server(c, victim, kind, n);
     if (shared != 0)
         assert_int_equal(share(c), 0);
@@ -238,11 +225,10 @@ static void set_clock(struct faults_scene *c, const char *seconds)
 /* A vector that comes in parts, without a run. */
 static bool parts_survive(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
-    bool fired;
     clear_servers(c);
     if (start_servers(c, victim, kind, n))
         faults_expect_words(file(c, "share.log"), share(c), kind, n);
-    fired = faults_happened(c);
+    bool fired = faults_happened(c);
     replace_server(c, victim, kind, n);
     assert_int_equal(share(c), 0);
     file_says(file(c, "share.log"), "all three servers have stored the upload");
@@ -256,11 +242,10 @@ static bool parts_survive(struct faults_scene *c, unsigned victim, const char *k
  */
 static bool run_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
-    bool fired;
     have_upload(c);
     if (start_servers(c, victim, kind, n))
         faults_expect_words(file(c, "run.log"), run_waiting(c, "2"), kind, n);
-    fired = faults_happened(c);
+    bool fired = faults_happened(c);
     replace_server(c, victim, kind, n);
     if (run(c) != 0) {
         faults_show(file(c, "run.log"));
@@ -278,7 +263,6 @@ static bool run_survives(struct faults_scene *c, unsigned victim, const char *ki
 static bool lost_run_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
     const unsigned lost = (victim + 1) % c->s.study->servers;
-    bool fired, up;
     have_upload(c);
     for (unsigned i = 0; i < c->s.study->servers; i++) {
         if (i == victim)
@@ -290,10 +274,10 @@ static bool lost_run_survives(struct faults_scene *c, unsigned victim, const cha
         start_server(c, i);
         faults_disarm();
     }
-    up = comes_up(c, victim);
+    bool up = comes_up(c, victim);
     if (up)
         faults_expect_words(file(c, "run.log"), run_waiting(c, "0"), kind, n);
-    fired = faults_happened(c);
+    bool fired = faults_happened(c);
     support_kill(&c->server[lost]);
     start_server(c, lost);
     assert_true(is_ready(c, lost));
@@ -307,15 +291,12 @@ static bool lost_run_survives(struct faults_scene *c, unsigned victim, const cha
 /* The analyst's program has the fault: the same command, without it, completes the run. */
 static bool analyst_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
-    bool fired;
-    int code;
-    (void)victim;
     have_upload(c);
     start_all(c);
     faults_arm(c, kind, n);
-    code = run(c);
+    int code = run(c);
     faults_disarm();
-    fired = faults_happened(c);
+    bool fired = faults_happened(c);
     faults_expect_words(file(c, "run.log"), code, kind, n);
     if (code != 0 && run(c) != 0)
         fail_msg("%s%ld at the analyst: the run does not go on", kind, n);
@@ -327,9 +308,8 @@ static bool analyst_survives(struct faults_scene *c, unsigned victim, const char
 
 static int withdraw_under(struct faults_scene *c, const char *study)
 {
-    unlink(file(c, "share.log"));
-    return COMMAND(file(c, "share.log"), 60, "share", study, "--key", file(c, "o0.key"),
-                   "--retries", "2", "--withdraw");
+    return ANEW(file(c, "share.log"), 60, "share", study, "--key", file(c, "o0.key"), "--retries",
+                "2", "--withdraw");
 }
 
 static int withdraw(struct faults_scene *c)
@@ -339,21 +319,19 @@ static int withdraw(struct faults_scene *c)
 
 static int replace(struct faults_scene *c)
 {
-    unlink(file(c, "share.log"));
-    return COMMAND(file(c, "share.log"), 60, "share", c->s.path, file(c, "other.csv"), "--key",
-                   file(c, "o0.key"), "--retries", "2", "--replace");
+    return ANEW(file(c, "share.log"), 60, "share", c->s.path, file(c, "other.csv"), "--key",
+                file(c, "o0.key"), "--retries", "2", "--replace");
 }
 
 /* An existing upload is replaced and withdrawn, at a server whose n-th call fails. */
 static bool withdrawal_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
-    bool fired;
     have_upload(c);
     if (start_servers(c, victim, kind, n)) {
         faults_expect_words(file(c, "share.log"), replace(c), kind, n);
         faults_expect_words(file(c, "share.log"), withdraw(c), kind, n);
     }
-    fired = faults_happened(c);
+    bool fired = faults_happened(c);
     replace_server(c, victim, kind, n);
     assert_int_equal(withdraw(c), 0);
     assert_int_equal(ask_status(c), 0);
@@ -366,9 +344,8 @@ static bool withdrawal_survives(struct faults_scene *c, unsigned victim, const c
 static int share_under(struct faults_scene *c, const char *study)
 {
     unlink(file(c, "o0.pins"));
-    unlink(file(c, "share.log"));
-    return COMMAND(file(c, "share.log"), 60, "share", study, file(c, "o0.csv"), "--key",
-                   file(c, "o0.key"), "--retries", "2", "--accept-warnings");
+    return ANEW(file(c, "share.log"), 60, "share", study, file(c, "o0.csv"), "--key",
+                file(c, "o0.key"), "--retries", "2", "--accept-warnings");
 }
 
 /*
@@ -377,7 +354,6 @@ static int share_under(struct faults_scene *c, const char *study)
  */
 static bool refusal_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
-    bool fired;
     clear_servers(c);
     set_clock(c, "0\n");
     setenv("FAULT_CLOCK", file(c, "clock"), 1);
@@ -394,7 +370,7 @@ static bool refusal_survives(struct faults_scene *c, unsigned victim, const char
         faults_expect_words(file(c, "share.log"), code, kind, n);
     }
     unsetenv("FAULT_CLOCK");
-    fired = faults_happened(c);
+    bool fired = faults_happened(c);
     replace_server(c, victim, kind, n);
     assert_int_equal(share_under(c, c->s.path), 0);
     end_servers(c);
@@ -410,13 +386,11 @@ static bool owner_survives(struct faults_scene *c, unsigned victim, const char *
     int (*const step[])(struct faults_scene *) = {share, ask_status, withdraw};
     const char *const log[] = {"share.log", "status.log", "share.log"};
     bool fired = false;
-    (void)victim;
     clear_servers(c);
     start_all(c);
     for (unsigned i = 0; i < 3; i++) {
-        int code;
         faults_arm(c, kind, n);
-        code = step[i](c);
+        int code = step[i](c);
         faults_disarm();
         fired = fired || faults_happened(c);
         faults_expect_words(file(c, "%s", log[i]), code, kind, n);
@@ -442,9 +416,8 @@ static void set_back(struct faults_scene *c)
 
 static int recover(struct faults_scene *c)
 {
-    unlink(file(c, "recover.log"));
-    return COMMAND(file(c, "recover.log"), 60, "recover", c->s.path, "--key", file(c, "s0.key"),
-                   "--folder", file(c, "server0"));
+    return ANEW(file(c, "recover.log"), 60, "recover", c->s.path, "--key", file(c, "s0.key"),
+                "--folder", file(c, "server0"));
 }
 
 /*
@@ -498,7 +471,6 @@ static bool status_survives(struct faults_scene *c, unsigned victim, const char 
     const uint16_t port = support_ports(1);
     struct bytes answer CLEAN(bytes_clear) = {0};
     char at[16];
-    (void)victim;
     snprintf(at, sizeof at, "%u", port);
     have_torn_log(c);
     unlink(file(c, "server0.log"));
@@ -529,28 +501,20 @@ TEST_OF(status_pages_survive_faults, &many)
 
 static int purge(struct faults_scene *c)
 {
-    unlink(file(c, "purge.log"));
-    return COMMAND(file(c, "purge.log"), 60, "serve", c->s.path, "--key", file(c, "s0.key"),
-                   "--folder", file(c, "server0"), "--purge");
-}
-
-static int check_statement(struct faults_scene *c)
-{
-    return COMMAND(file(c, "check.log"), 60, "check", c->s.path, "--statement",
-                   file(c, "server0/purge.txt"));
+    return ANEW(file(c, "purge.log"), 60, "serve", c->s.path, "--key", file(c, "s0.key"),
+                "--folder", file(c, "server0"), "--purge");
 }
 
 /* The same command purges, whatever has failed, and the owners get a statement of it. */
 static bool purge_survives(struct faults_scene *c, unsigned victim, const char *kind, long n)
 {
-    int code;
-    (void)victim;
     have_upload(c);
     faults_arm(c, kind, n);
-    code = purge(c);
+    int code = purge(c);
     faults_disarm();
     faults_expect_words(file(c, "purge.log"), code, kind, n);
-    if (purge(c) != 0 || check_statement(c) != 0)
+    if (purge(c) != 0 || COMMAND(file(c, "check.log"), 60, "check", c->s.path, "--statement",
+                                 file(c, "server0/purge.txt")) != 0)
         fail_msg("%s%ld in a purge: it does not go on", kind, n);
     return faults_happened(c);
 }
@@ -594,15 +558,13 @@ TEST(withdrawals_survive_faults)
 /* The owner's key is good for a month; other.yaml has another budget. */
 static void amend_study(struct faults_scene *c)
 {
-    struct identity *old = NULL, *renewed = NULL;
+    struct identity *old CLEAN(identity_free) = NULL, *renewed CLEAN(identity_free) = NULL;
     char was[IDENTITY_TEXT_SIZE], is[IDENTITY_TEXT_SIZE];
     OK(identity_load(&old, file(c, "o0.key"), NULL));
     OK(identity_renew(&renewed, old, date_today() + 30, NULL));
     OK(identity_save(renewed, file(c, "o0.key"), true, NULL));
     public_identity_text(&old->public, was);
     public_identity_text(&renewed->public, is);
-    identity_free(&old);
-    identity_free(&renewed);
     assert_true(support_edit(c->s.path, file(c, "new.yaml"), (const char *const[]){was, is, NULL}));
     assert_int_equal(rename(file(c, "new.yaml"), c->s.path), 0);
     assert_true(support_edit(c->s.path, file(c, "other.yaml"),

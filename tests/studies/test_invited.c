@@ -6,7 +6,6 @@
 #include "tests/support/scene.h"
 
 #include "base/date.h"
-#include "base/secret.h"
 #include "parties/owner/parcel.h"
 #include "parties/study/token.h"
 
@@ -60,10 +59,9 @@ static void invited_new(struct invited *p, bool seals)
 static void expect_one_key(bool seals)
 {
     struct invited p CLEAN(invited_free);
-    const char *mine, *theirs;
     invited_new(&p, seals);
-    mine = file(&p.c, "g0.csv");
-    theirs = file(&p.c, "g1.csv");
+    const char *mine = file(&p.c, "g0.csv");
+    const char *theirs = file(&p.c, "g1.csv");
     SHARE(&p, 0, 0, "link", mine);
     file_says(file(&p.c, "token.4.test.receipt"), "state held");
     SHARE(&p, 5, 1, "link", theirs);
@@ -96,21 +94,20 @@ TEST(sealed_uploads_obey_links_too)
 /* What a server answers to the first two blocks of a parcel. */
 static enum err bring(struct invited *p, const char *path, unsigned server)
 {
-    struct support_caller x CLEAN(support_caller_free);
+    struct support_caller x CLEAN(support_caller_free) = support_caller_new(&p->c.s, "a.key",
+                                                                            server);
     struct parcel parcel CLEAN(parcel_clear) = {0};
     struct bytes b CLEAN(bytes_clear) = {0};
-    enum err e = ERR_OK;
     OK(file_read(path, PARCEL_MAX, &b, &quiet));
     OK(parcel_parse(&parcel, p->c.s.study, path, &b, &quiet));
-    support_caller_new(&x, &p->c.s, "a.key", server);
-    for (size_t k = PARCEL_HEAD; k <= PARCEL_ACT && e == ERR_OK; k++) {
+    for (size_t k = PARCEL_HEAD; k <= PARCEL_ACT; k++) {
         size_t n;
         const uint8_t *block = parcel_block(&parcel, server, k, &n);
         support_caller_begin(&x, MESSAGE_PARCEL);
         bytes_put(&x.message, block, n);
-        e = support_call(&x);
+        TRY(support_call(&x));
     }
-    return e;
+    return ERR_OK;
 }
 
 /* A link was passed on: one parcel came first at one server, the other at the others. */

@@ -1,14 +1,11 @@
 /* Lanes of real servers: how many there are, what comes out, and what a crash changes. */
-#include "harness/patience.h"
 #include "parties/settings/three/ranks.h"
 #include "parties/study/study_ports.h"
 #include "tests/support/scene.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 static void expect_lanes(struct scene *c, unsigned server, unsigned lanes)
 {
@@ -46,9 +43,8 @@ TEST(a_run_goes_on_with_other_lanes)
 {
     struct scene c CLEAN(scene_free) = scene_new(
         OPTIONS(.owners = OWNERS, .epsilon = 8, .rounds = 3, .lanes = 2));
-    pid_t run;
     share_everything(&c);
-    run = start_study(&c, "a.key", 0);
+    pid_t run = start_study(&c, "a.key", 0);
     assert_true(support_wait_for(file(&c, "run%u.log", 0), "\n1/3", 20));
     kill(c.server[1], SIGKILL);
     support_wait(c.server[1], 10);
@@ -114,12 +110,11 @@ TEST(a_lane_that_a_firewall_stops_is_named)
                                 "server to the other two, or start one of them with --lanes 1";
     struct scene c CLEAN(scene_free) = scene_new(
         OPTIONS(.owners = OWNERS, .round_s = support_slow(4), .lanes = 2));
-    pid_t firewall;
     share_everything(&c);
     assert_int_equal(support_stop(&c.server[0]), 0);
     c.s.host = SERVER;
     restart(&c, 0, 2);
-    firewall = fork();
+    pid_t firewall = fork();
     if (firewall == 0) {
         pass_on(c.s.port);
         _exit(1);
@@ -151,8 +146,6 @@ size_t __wrap_ranks_lanes(const struct ranks *ranks)
 __typeof__(ranks_place) __wrap_ranks_place;
 const struct ranks_place *__wrap_ranks_place(const struct ranks *ranks, size_t j)
 {
-    (void)ranks;
-    (void)j;
     return &place;
 }
 

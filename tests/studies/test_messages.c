@@ -13,8 +13,6 @@
 #include "tests/support/caller.h"
 #include "tests/support/store.h"
 
-#include <string.h>
-
 #define OWNERS 2
 
 struct messages_scene {
@@ -111,7 +109,6 @@ static const struct odd {
 TEST(every_kind_of_message_is_among_them)
 {
     bool sent[UINT8_MAX + 1] = {false};
-    (void)state;
     for (size_t k = 0; k < sizeof odds / sizeof *odds; k++)
         sent[odds[k].kind] = true;
     for (size_t kind = 0; kind < MESSAGE_KINDS; kind++)
@@ -125,15 +122,14 @@ TEST(what_is_not_for_a_server_is_refused_in_words)
     for (size_t k = 0; k < sizeof odds / sizeof *odds; k++) {
         const struct odd *o = &odds[k];
         static const uint8_t zeros[32];
-        struct support_caller caller CLEAN(support_caller_free);
-        enum err e;
-        support_caller_new(&caller, &c->s, o->key, o->server);
+        struct support_caller caller CLEAN(support_caller_free) = support_caller_new(&c->s, o->key,
+                                                                                     o->server);
         support_caller_begin(&caller, o->kind);
         if (o->terms != NONE)
             bytes_put(&caller.message, o->terms == OURS ? c->s.study->terms.digest : zeros, 32);
         for (size_t i = 0; i < o->times; i++)
             bytes_put_u8(&caller.message, o->value);
-        e = support_call(&caller);
+        enum err e = support_call(&caller);
         if (e != o->e || strstr(caller.reply.text, o->says) == NULL)
             fail_msg("row %zu: %s: %s", k, error_text(e), caller.reply.text);
         assert_int_equal(caller.reply.kind, o->kind);
@@ -149,8 +145,7 @@ TEST(merges_that_a_study_does_not_permit_are_refused_in_words)
         .attributes = BEYOND + 1, .codes = codes, .groups = groups, .group = of};
     const struct request r = {.ask = {.kind = ASK_MEASURE, .merges = &merges}};
     struct messages_scene *c = *state;
-    struct support_caller caller CLEAN(support_caller_free);
-    support_caller_new(&caller, &c->s, "a.key", 0);
+    struct support_caller caller CLEAN(support_caller_free) = support_caller_new(&c->s, "a.key", 0);
     support_caller_begin(&caller, MESSAGE_REQUEST);
     for (unsigned i = 1; i < REQUEST_HEAD_SIZE; i++)
         bytes_put_u8(&caller.message, 0);
@@ -164,9 +159,8 @@ TEST(a_worker_that_is_busy_says_so)
 {
     const struct request open = {.kind = REQUEST_OPEN, .run = {1}};
     struct messages_scene *c = *state;
-    struct support_caller caller CLEAN(support_caller_free);
+    struct support_caller caller CLEAN(support_caller_free) = support_caller_new(&c->s, "a.key", 1);
     unsigned busy = 0, told = 0;
-    support_caller_new(&caller, &c->s, "a.key", 1);
     for (unsigned k = 0; k < 600; k++) {
         support_caller_begin(&caller, MESSAGE_REQUEST);
         for (unsigned i = 1; i < REQUEST_HEAD_SIZE; i++)
@@ -201,7 +195,7 @@ static void owner_new(struct owner *w, struct messages_scene *c, unsigned owner,
     char key[16];
     snprintf(key, sizeof key, "o%u.key", owner);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        support_caller_new(&w->at[i], &c->s, key, i);
+        w->at[i] = support_caller_new(&c->s, key, i);
     memset(bytes_extend(&packed, study_upload_bytes(study, owner)), 0,
            study_upload_bytes(study, owner));
     OK(upload_make(w->part, &three_split, w->at[0].me, of, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
@@ -309,11 +303,9 @@ TEST(parts_that_do_not_fit_begin_anew)
 {
     struct messages_scene *c = *state;
     struct owner w CLEAN(owner_free);
-    const uint8_t *p;
-    size_t n;
     owner_new(&w, c, 0, 0);
-    p = w.part[1].vector.data;
-    n = w.part[1].vector.size;
+    const uint8_t *p = w.part[1].vector.data;
+    size_t n = w.part[1].vector.size;
     w.part[1].whole = false;
     say_upload(&w, c, 1);
     OK(support_caller_hear(&w.at[1]));
@@ -343,7 +335,6 @@ TEST(a_damaged_vector_keeps_no_other_from_server_2)
 {
     struct messages_scene *c = *state;
     struct owner w[OWNERS];
-    unsigned first;
     char sql[96];
     for (unsigned i = 0; i < OWNERS; i++) {
         owner_new(&w[i], c, i, i);
@@ -351,7 +342,7 @@ TEST(a_damaged_vector_keeps_no_other_from_server_2)
         OK(support_caller_hear(&w[i].at[1]));
     }
     /* in the order of ids it comes before the other */
-    first = memcmp(w[0].part[1].id, w[1].part[1].id, UPLOAD_ID_SIZE) < 0 ? 0 : 1;
+    unsigned first = memcmp(w[0].part[1].id, w[1].part[1].id, UPLOAD_ID_SIZE) < 0 ? 0 : 1;
     snprintf(sql, sizeof sql,
              "UPDATE uploads SET sealed = zeroblob(length(sealed)) WHERE owner = %u", first);
     support_alter(&c->s, 1, sql);

@@ -4,14 +4,11 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/file.h"
-#include "base/secret.h"
 #include "harness/process.h"
 #include "parties/exchange/dials.h"
 #include "parties/study/token.h"
 
 #include <jansson.h>
-#include <math.h>
 
 #define GUESTS 4
 #define ROWS 40 /* of each guest; the listed owner has ten times as many */
@@ -216,9 +213,8 @@ static int share(struct open_scene *c, unsigned k, const char *csv, const char *
 
 static double total_of(const char *path)
 {
-    json_t *all = json_load_file(path, 0, NULL);
+    json_auto_t *all = json_load_file(path, 0, NULL);
     const double total = json_number_value(json_object_get(all, "total"));
-    json_decref(all);
     return total;
 }
 

@@ -6,14 +6,10 @@
 #include "tests/support/scene.h"
 
 #include "base/date.h"
-#include "base/secret.h"
-#include "base/text.h"
 #include "parties/owner/pack.h"
 #include "parties/owner/parcel.h"
 #include "parties/owner/serial.h"
 #include "parties/settings/three/split.h"
-
-#include <unistd.h>
 
 #define BIG 1 /* the owner whose vector comes in three parts */
 static const char *const sizes[] = {"    max_rows: 2000\n",
@@ -49,11 +45,6 @@ static void load_parcel(struct scene *c, const char *path, struct parcel *p)
     struct bytes b CLEAN(bytes_clear) = {0};
     OK(file_read(path, PARCEL_MAX, &b, &quiet));
     OK(parcel_parse(p, c->s.study, path, &b, &quiet));
-}
-
-static void cut_file(const char *path, size_t n)
-{
-    assert_int_equal(truncate(path, (off_t)n), 0);
 }
 
 /* --- as people do it -------------------------------------------------------------------------- */
@@ -92,11 +83,11 @@ TEST(send_goes_on_where_it_was_cut)
                *copy = file(&c, "copy");
     struct parcel p CLEAN(parcel_clear) = {0};
     struct bytes whole CLEAN(bytes_clear) = {0};
-    struct support_caller x CLEAN(support_caller_free);
     SHARE(&c, 0, BIG, file(&c, "o1.csv"), "--to", parcel);
     load_parcel(&c, parcel, &p);
     assert_int_equal(p.blocks[1], PARCEL_PARTS + 3);
-    support_caller_new(&x, &c.s, "a.key", 1); /* anybody; here, the analyst */
+    struct support_caller x CLEAN(support_caller_free) = support_caller_new(
+        &c.s, "a.key", 1); /* anybody; here, the analyst */
     for (size_t k = 0; k <= PARCEL_PARTS; k++) {
         size_t n;
         const uint8_t *block = parcel_block(&p, 1, k, &n);
@@ -107,13 +98,13 @@ TEST(send_goes_on_where_it_was_cut)
     SEND(&c, 0, parcel);
     OK(file_read(answers, PARCEL_MAX, &whole, &quiet));
     for (size_t n = 1; n < whole.size; n += whole.size / 4) {
-        cut_file(answers, n);
+        assert_int_equal(truncate(answers, (off_t)n), 0);
         SEND(&c, 0, parcel);
         file_says(file(&c, "send.log"), "is damaged, or of another parcel");
     }
     SHARE(&c, 0, BIG, "--keep", parcel);
     OK(support_copy(parcel, copy));
-    cut_file(copy, p.file.size - 1);
+    assert_int_equal(truncate(copy, (off_t)p.file.size - 1), 0);
     SEND(&c, 6, copy);
     file_says(file(&c, "send.log"), "is no parcel, or it is cut");
 }
@@ -253,20 +244,21 @@ static void blocks_free(struct blocks *b)
     scene_free(&b->c);
 }
 
-static void blocks_new(struct blocks *b, const char *more)
+static struct blocks blocks_new(const char *more)
 {
     struct identity *stranger CLEAN(identity_free) = NULL;
-    *b = (struct blocks){.c = scene_without_servers(SEALED(.more = more)),
-                         .now = 1000 * (uint64_t)date_now()};
-    start_server(&b->c, 0, b->c.s.path);
-    OK(identity_load(&b->me, file(&b->c, "o0.key"), &quiet));
-    OK(identity_load(&b->other, file(&b->c, "o2.key"), &quiet));
+    struct blocks b = {.c = scene_without_servers(SEALED(.more = more)),
+                       .now = 1000 * (uint64_t)date_now()};
+    start_server(&b.c, 0, b.c.s.path);
+    OK(identity_load(&b.me, file(&b.c, "o0.key"), &quiet));
+    OK(identity_load(&b.other, file(&b.c, "o2.key"), &quiet));
     OK(identity_new(&stranger, &quiet));
-    OK(identity_save(stranger, file(&b->c, "x.key"), true, &quiet));
-    support_caller_new(&b->to, &b->c.s, "x.key", 0);
-    OK(dial_watch(b->to.dial));
-    make_upload(b, 1, b->parts);
-    make_upload(b, 2, b->changed);
+    OK(identity_save(stranger, file(&b.c, "x.key"), true, &quiet));
+    b.to = support_caller_new(&b.c.s, "x.key", 0);
+    OK(dial_watch(b.to.dial));
+    make_upload(&b, 1, b.parts);
+    make_upload(&b, 2, b.changed);
+    return b;
 }
 
 /* What the server answers, which it has signed; ERR_PEER: it has cut the connection. */
@@ -275,11 +267,10 @@ static enum err bring(struct blocks *b, const struct bytes *block)
     const int64_t ms = support_patience_ms(10);
     struct support_caller *x = &b->to;
     uint8_t digest[32];
-    enum err e;
     sealed_digest(block->data, block->size, digest);
     support_caller_begin(x, MESSAGE_PARCEL);
     bytes_put(&x->message, block->data, block->size);
-    e = dials_ask(x->dial, &x->message, &x->reply, ms, ms);
+    enum err e = dials_ask(x->dial, &x->message, &x->reply, ms, ms);
     if (e != ERR_OK) { /* as a courier does */
         dial_free(&x->dial);
         OK(dials_new(&x->dial, x->netio, b->c.s.study, x->me, 0, &quiet));
@@ -319,9 +310,8 @@ static enum err withdraw(struct blocks *b, uint64_t serial)
 
 TEST(acts_count_in_their_order)
 {
-    struct blocks b CLEAN(blocks_free);
+    struct blocks b CLEAN(blocks_free) = blocks_new(NULL);
     const uint64_t day = 86400 * 1000;
-    blocks_new(&b, NULL);
     assert_int_equal(upload(&b, b.me, b.now + 2 * day, b.parts, false), ERR_REFUSED);
     assert_int_equal(upload(&b, b.me, UINT64_C(1) << 63, b.parts, false), ERR_REFUSED);
     assert_int_equal(upload(&b, b.me, b.now - 31 * day, b.parts, false), ERR_REFUSED);
@@ -346,17 +336,14 @@ TEST(acts_count_in_their_order)
 /* Whose rows they are is in the seal: nobody sends another's as its own, or for another server. */
 TEST(what_its_owner_did_not_seal_for_this_server_is_cut)
 {
-    struct blocks b CLEAN(blocks_free);
-    struct sealed_from from;
-    struct study other;
+    struct blocks b CLEAN(blocks_free) = blocks_new(NULL);
     struct bytes m CLEAN(bytes_clear) = {0}, block CLEAN(bytes_clear) = {0};
     struct token t = {.number = 0};
     struct identity *nobody CLEAN(identity_free) = NULL;
-    blocks_new(&b, NULL);
     OK(identity_new(&nobody, &quiet));
-    other = *b.c.s.study;
+    struct study other = *b.c.s.study;
     other.terms.digest[0] ^= 1;
-    from = (struct sealed_from){.study = &other, .me = b.me, .serial = b.now};
+    struct sealed_from from = {.study = &other, .me = b.me, .serial = b.now};
     OK(parcel_put_upload(&other, &b.parts[0], 0, false, &m));
     OK(sealed_make(&from, 0, &m, &block));
     assert_int_equal(bring(&b, &block), ERR_PEER); /* of another study */
@@ -392,11 +379,9 @@ TEST(what_its_owner_did_not_seal_for_this_server_is_cut)
 
 TEST(bare_messages_change_nothing)
 {
-    struct blocks b CLEAN(blocks_free);
-    struct support_caller own CLEAN(support_caller_free);
+    struct blocks b CLEAN(blocks_free) = blocks_new(NULL);
+    struct support_caller own CLEAN(support_caller_free) = support_caller_new(&b.c.s, "o0.key", 0);
     struct bytes m CLEAN(bytes_clear) = {0};
-    blocks_new(&b, NULL);
-    support_caller_new(&own, &b.c.s, "o0.key", 0);
     OK(upload(&b, b.me, b.now, b.parts, false));
     for (unsigned k = 0; k < 3; k++) {
         m.size = 0;
@@ -433,19 +418,17 @@ static void start_amended(struct blocks *b, unsigned version, bool seals)
 
 TEST(a_bare_withdrawal_is_not_undone_once_there_are_sealing_keys_again)
 {
-    struct blocks b CLEAN(blocks_free);
-    struct support_caller own CLEAN(support_caller_free);
+    struct blocks b CLEAN(blocks_free) = blocks_new(NULL);
     struct bytes m CLEAN(bytes_clear) = {0};
-    blocks_new(&b, NULL);
     OK(upload(&b, b.me, b.now, b.parts, false));
     start_amended(&b, 2, false);
-    support_caller_new(&own, &b.c.s, "o0.key", 0);
+    struct support_caller own CLEAN(support_caller_free) = support_caller_new(&b.c.s, "o0.key", 0);
     OK(parcel_put_withdraw(b.c.s.study, &m));
     bytes_set(&own.message, m.data, m.size);
     OK(support_call(&own));
     start_amended(&b, 3, true);
     support_caller_free(&b.to); /* strangers were not admitted */
-    support_caller_new(&b.to, &b.c.s, "x.key", 0);
+    b.to = support_caller_new(&b.c.s, "x.key", 0);
     OK(dial_watch(b.to.dial));
     assert_int_equal(upload(&b, b.me, b.now, b.parts, false), ERR_REFUSED);
     OK(upload(&b, b.me, b.now + 2, b.parts, false));
@@ -454,11 +437,10 @@ TEST(a_bare_withdrawal_is_not_undone_once_there_are_sealing_keys_again)
 /* A thief of the old key file has the signing key, which a renewed identity keeps. */
 TEST(a_renewed_identity_whose_key_is_revoked_seals_nothing)
 {
-    struct blocks b CLEAN(blocks_free);
+    struct blocks b CLEAN(blocks_free) = blocks_new(NULL);
     struct identity *old CLEAN(identity_free) = NULL;
     char text[IDENTITY_TEXT_SIZE], more[IDENTITY_TEXT_SIZE + 32];
     const char *amended;
-    blocks_new(&b, NULL);
     OK(identity_renew(&old, b.me, 0, &quiet));
     public_identity_text(&old->public, text);
     snprintf(more, sizeof more, "revoked: [%s]\nstudy:", text);
@@ -476,7 +458,6 @@ TEST(a_renewed_identity_whose_key_is_revoked_seals_nothing)
 TEST(a_part_counts_only_for_its_upload)
 {
     struct scene c CLEAN(scene_free) = scene_without_servers(SEALED(.lanes = 1));
-    struct support_caller x CLEAN(support_caller_free);
     const char *path[] = {file(&c, "a.parcel"), file(&c, "b.parcel")};
     struct parcel p[2];
     const struct {
@@ -489,7 +470,7 @@ TEST(a_part_counts_only_for_its_upload)
     SHARE(&c, 0, BIG, file(&c, "o0.csv"), "--replace", "--to", path[1]);
     for (unsigned k = 0; k < 2; k++)
         load_parcel(&c, path[k], &p[k]);
-    support_caller_new(&x, &c.s, "a.key", 1);
+    struct support_caller x CLEAN(support_caller_free) = support_caller_new(&c.s, "a.key", 1);
     for (unsigned k = 0; k < sizeof step / sizeof *step; k++) {
         size_t n;
         const uint8_t *block = parcel_block(&p[step[k].parcel], 1, step[k].block, &n);
@@ -514,16 +495,14 @@ static void carry(struct support_caller *x, const struct bytes *block)
 TEST(keys_that_send_junk_keep_nobody_out)
 {
     enum { KEYS = 64 };
-    struct blocks b CLEAN(blocks_free);
-    struct support_caller own CLEAN(support_caller_free);
-    blocks_new(&b, NULL);
-    support_caller_new(&own, &b.c.s, "o1.key", 0);
+    struct blocks b CLEAN(blocks_free) = blocks_new(NULL);
+    struct support_caller own CLEAN(support_caller_free) = support_caller_new(&b.c.s, "o1.key", 0);
     for (unsigned k = 0; k < KEYS; k++) {
         struct support_caller junk CLEAN(support_caller_free);
         struct identity *id CLEAN(identity_free) = NULL;
         OK(identity_new(&id, &quiet));
         OK(identity_save(id, file(&b.c, "junk.key"), true, &quiet));
-        support_caller_new(&junk, &b.c.s, "junk.key", 0);
+        junk = support_caller_new(&b.c.s, "junk.key", 0);
         for (unsigned i = 0; i < 4; i++) {
             support_caller_begin(&junk, MESSAGE_PARCEL);
             (void)bytes_extend(&junk.message, MESSAGE_PART_MAX);
@@ -542,10 +521,9 @@ TEST(keys_that_send_junk_keep_nobody_out)
 TEST(ten_thousand_blocks_at_once_keep_nobody_out)
 {
     enum { CARRIERS = 50, EACH_BRINGS = 200, LATE = 500 };
-    struct blocks b CLEAN(blocks_free);
+    struct blocks b CLEAN(blocks_free) = blocks_new(NULL);
     struct support_caller own CLEAN(support_caller_free), carrier[CARRIERS];
     struct bytes block[2] = {{0}, {0}};
-    blocks_new(&b, NULL);
     for (unsigned k = 0; k < 2; k++) {
         const struct sealed_from from = {
             .study = b.c.s.study, .me = k == 0 ? b.other : b.me, .serial = b.now};
@@ -553,12 +531,12 @@ TEST(ten_thousand_blocks_at_once_keep_nobody_out)
         OK(parcel_put_upload(from.study, &b.parts[0], 0, false, &message));
         OK(sealed_make(&from, 0, &message, &block[k]));
     }
-    support_caller_new(&own, &b.c.s, "o1.key", 0);
+    own = support_caller_new(&b.c.s, "o1.key", 0);
     for (unsigned k = 0; k < CARRIERS; k++) {
         struct identity *id CLEAN(identity_free) = NULL;
         OK(identity_new(&id, &quiet));
         OK(identity_save(id, file(&b.c, "carrier.key"), true, &quiet));
-        support_caller_new(&carrier[k], &b.c.s, "carrier.key", 0);
+        carrier[k] = support_caller_new(&b.c.s, "carrier.key", 0);
     }
     for (unsigned i = 0; i < CARRIERS * EACH_BRINGS; i++) {
         carry(&carrier[i % CARRIERS], &block[0]);

@@ -1,21 +1,8 @@
 /* Whole studies over real processes of the program, and what they release. */
-#include "harness/cmocka.h"
-#include "harness/process.h"
 #include "tests/support/scene.h"
 #include "tests/support/store.h"
 
-#include "aim/table/csv.h"
-#include "aim/workload/tabulate.h"
-#include "base/file.h"
-#include "base/memory.h"
-#include "parties/analyst/central.h"
 #include "parties/study/study_uploads.h"
-
-#include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* A copy of the study file with one text replaced. */
 static void altered_study(const struct scene *c, const char *from, const char *to, char *path)
@@ -136,11 +123,7 @@ TEST(more_owners_than_are_added_up_at_once)
     enum { MANY = 66, COLUMNS = 10 };
     const char *part[MANY];
     char domain[1024] = "domain:\n";
-    struct scene c CLEAN(scene_free);
-    if (getenv("TREFOIL_LONG") == NULL) {
-        printf("# SKIP 66 owners: TREFOIL_LONG=1\n");
-        skip();
-    }
+    support_needs(getenv("TREFOIL_LONG") != NULL, "66 owners: TREFOIL_LONG=1");
     for (unsigned i = 0; i < MANY; i++)
         part[i] = "    max_rows: 60000\n    as: counts\n";
     for (unsigned a = 0; a < COLUMNS; a++) {
@@ -148,8 +131,9 @@ TEST(more_owners_than_are_added_up_at_once)
         snprintf(domain + n, sizeof domain - n, "  - {name: c%u, kind: integer, min: 0, max: 38}\n",
                  a);
     }
-    c = scene_new(OPTIONS(.owners = MANY, .rounds = 1, .epsilon = 8, .round_s = 60,
-                          .domain = domain, .part = part));
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = MANY, .rounds = 1, .epsilon = 8,
+                                                         .round_s = 60, .domain = domain,
+                                                         .part = part));
     assert_true(MANY * study_upload_bytes(c.s.study, 0) > (8 << 20));
     for (unsigned i = 0; i < MANY; i++)
         assert_int_equal(share_own(&c, i), 0);
@@ -220,7 +204,6 @@ TEST(late_rows_join_a_run)
         OPTIONS(.owners = OWNERS, .rounds = 300, .epsilon = 8,
                 .more = "min_owners: 2\nlate_uploads: join\n"));
     struct table *some CLEAN(table_free) = NULL;
-    size_t first, n;
     pid_t run;
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 1), 0);
@@ -247,8 +230,8 @@ TEST(late_rows_join_a_run)
     tell_populations(&c, some, support_path(&c.s, "out/measurements.json"), letters,
                      sizeof letters);
     /* first some rows', then all rows', and nothing in between */
-    first = strspn(letters, "s");
-    n = strlen(letters);
+    size_t first = strspn(letters, "s");
+    size_t n = strlen(letters);
     assert_int_equal(n, c.s.study->workload->one_ways + 300);
     assert_in_range(first, c.s.study->workload->one_ways + 5, n - 1);
     assert_int_equal(strspn(letters + first, "a"), n - first);

@@ -2,11 +2,8 @@
  * Noise made ahead by real servers: a run that finds it uses it, and comes out like any other; a
  * request stops its making at once; a server that is killed meanwhile costs nothing.
  */
-#include "harness/patience.h"
 #include "tests/support/scene.h"
 #include "tests/support/store.h"
-
-#include <unistd.h>
 
 #define ROUNDS 20 /* their noise takes several blocks of either kind */
 
@@ -53,7 +50,6 @@ static json_int_t rounds_of_noise(struct scene *c, const char *path)
     assert_non_null(noise);
     rounds = json_integer_value(json_object_get(noise, "rounds"));
     json_decref(doc);
-    (void)c;
     return rounds;
 }
 

@@ -1,14 +1,9 @@
 /* method: copula over real processes: what comes out, what is logged, and a run that goes on. */
-#include "harness/cmocka.h"
-#include "harness/process.h"
 #include "tests/support/scene.h"
 
 #include "aim/budget/forms.h"
 #include "aim/copula/copula.h"
 #include "aim/copula/copula_model.h"
-
-#include <signal.h>
-#include <unistd.h>
 
 static const char lines[] = "method: copula\n";
 
@@ -29,7 +24,7 @@ static bool is_in(const json_t *groups, uint16_t code, const json_t *of, size_t 
 /* Sums of the noisy scores' products over all rows, compared with what was opened. */
 static void check_forms(struct scene *c, const char *path)
 {
-    json_t *doc = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    json_auto_t *doc = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
     json_t *copula = json_object_get(doc, "copula"), *form;
     const double sigma = json_number_value(json_object_get(copula, "sigma"));
     const json_t *scores = json_object_get(copula, "scores");
@@ -60,7 +55,6 @@ static void check_forms(struct scene *c, const char *path)
         squares += z * z;
     }
     assert_true(fabs(squares / (double)n - 1) < 5.8 * sqrt(2 / (double)n) + 34 / (double)n);
-    json_decref(doc);
 }
 
 /* One line for the one-ways and one for the forms, at prices that add up to what was spent. */

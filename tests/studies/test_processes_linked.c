@@ -2,12 +2,9 @@
  * Owners of different columns over real processes, linked by person: also after a server was
  * killed, and where a look shows too few.
  */
-#include "harness/cmocka.h"
 #include "tests/support/scene.h"
 
 #include "parties/owner/pack.h"
-
-#include <unistd.h>
 
 static const char *const part[] = {"    max_rows: 400\n    batch: city\n    columns: [age, sex]\n",
                                    "    max_rows: 450\n    batch: city\n    columns: [ward, bmi]\n",
@@ -112,11 +109,9 @@ TEST(owners_are_linked_also_after_a_server_was_killed)
                 .lanes = 2, .more = "security: abort\n"));
     json_auto_t *linked = NULL;
     double rows;
-    pid_t run;
-    size_t expected;
     begin(&c, person_of);
-    expected = link_all(&c);
-    run = start_run(&c, "out", NULL);
+    size_t expected = link_all(&c);
+    pid_t run = start_run(&c, "out", NULL);
     assert_true(support_wait_for(file(&c, "out.log"), "\n2/10 ", 60));
     support_kill(&c.server[1]);
     start_server(&c, 1, c.s.path);

@@ -1,25 +1,16 @@
 /* Studies over real processes of which some die, are restored from an old backup, or cheat. */
-#include "harness/cmocka.h"
-#include "harness/process.h"
 #include "tests/support/result.h"
 #include "tests/support/scene.h"
 
 #include "base/date.h"
-#include "base/file.h"
 #include "parties/exchange/price.h"
 #include "parties/exchange/request.h"
 #include "parties/owner/pack.h"
-#include "parties/setting/upload.h"
 #include "parties/settings/three/split.h"
 #include "parties/store/store_rounds.h"
 #include "parties/study/study_uploads.h"
 
-#include <math.h>
-#include <signal.h>
 #include <sodium.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 TEST(a_dead_server_is_an_error_in_time_and_can_come_back)
 {
@@ -49,12 +40,11 @@ TEST(a_server_killed_in_the_middle_of_a_run)
 {
     struct scene c;
     for (unsigned victim = 0; victim < STUDY_SERVERS_MOST; victim++) {
-        pid_t run;
         char words[64];
         c = scene_new(OPTIONS(.owners = OWNERS, .rounds = 40, .connect_s = 900, .round_s = 900,
                               .epsilon = 8));
         share_everything(&c);
-        run = start_run(&c, "out", NULL);
+        pid_t run = start_run(&c, "out", NULL);
         assert_true(support_wait_for(file(&c, "out.log"), "\n5/40 ", 20));
         support_kill(&c.server[victim]);
         snprintf(words, sizeof words, "server %u closed its connection", victim);
@@ -83,9 +73,8 @@ TEST(a_server_that_hangs_for_a_moment_is_waited_for)
 {
     struct scene c CLEAN(scene_free) = scene_new(
         OPTIONS(.owners = OWNERS, .rounds = 40, .epsilon = 8));
-    pid_t run;
     share_everything(&c);
-    run = start_run(&c, "out", NULL);
+    pid_t run = start_run(&c, "out", NULL);
     assert_true(support_wait_for(file(&c, "out.log"), "\n5/40 ", 20));
     assert_int_equal(kill(c.server[1], SIGSTOP), 0);
     support_pause_ms(1000);
@@ -101,9 +90,8 @@ TEST(a_run_gives_up_and_goes_on_later)
 {
     struct scene c CLEAN(scene_free) = scene_new(
         OPTIONS(.owners = OWNERS, .rounds = 40, .epsilon = 8));
-    pid_t run;
     share_everything(&c);
-    run = start_run(&c, "out", "--wait=1");
+    pid_t run = start_run(&c, "out", "--wait=1");
     assert_true(support_wait_for(file(&c, "out.log"), "\n3/40 ", 20));
     support_kill(&c.server[2]);
     expect_code(support_wait(run, 60), 4, file(&c, "out.log"));
@@ -136,9 +124,8 @@ static unsigned count_reason(struct scene *c, unsigned server, const char *reaso
 TEST(a_run_is_killed_and_extended)
 {
     struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .rounds = 12));
-    pid_t run;
     share_everything(&c);
-    run = start_run(&c, "out", "--rounds=4");
+    pid_t run = start_run(&c, "out", "--rounds=4");
     assert_true(support_wait_for(file(&c, "out.log"), "\n2/12 ", 20));
     support_kill(&run);
     /* another run cannot take what is left of this one's */
@@ -165,19 +152,18 @@ TEST(a_run_in_sweeps_is_killed_and_goes_on)
     struct scene c CLEAN(scene_free) = scene_new(
         OPTIONS(.owners = OWNERS, .sweeps = 3, .epsilon = 8,
                 .more = "security: abort\nassess: 0.05\n"));
-    json_t *doc, *refitted;
-    pid_t run;
     share_everything(&c);
     expect_code(support_wait(start_run(&c, "out", "--rounds=2"), 120), 0, file(&c, "out.log"));
     file_says(file(&c, "out.log"), "\n2/6 ");
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         restart_server(&c, i, c.s.path);
     unlink(file(&c, "out.log"));
-    run = start_run(&c, "out", "--quick");
+    pid_t run = start_run(&c, "out", "--quick");
     assert_true(support_wait_for(file(&c, "out.log"), "\n3/6 ", 60));
     support_kill(&run);
     expect_code(support_wait(start_run(&c, "out", "--quick"), 120), 0, file(&c, "out.log"));
-    doc = json_load_file(file(&c, "out/measurements.json"), JSON_REJECT_DUPLICATES, NULL);
+    json_auto_t *doc = json_load_file(file(&c, "out/measurements.json"), JSON_REJECT_DUPLICATES,
+                                      NULL);
     assert_int_equal(json_array_size(json_object_get(doc, "scores")), 3);
     assert_true(json_is_number(
         json_object_get(json_object_get(json_object_get(doc, "assess"), "all"), "error")));
@@ -192,10 +178,9 @@ TEST(a_run_in_sweeps_is_killed_and_goes_on)
     EXPECT(0, file(&c, "refit.log"), 60, "refit", file(&c, "out"), "--study", c.s.path, "--quick",
            "--out", file(&c, "again"));
     assert_true(support_same_files(file(&c, "out/model"), file(&c, "again/model")));
-    refitted = json_load_file(file(&c, "again/measurements.json"), JSON_REJECT_DUPLICATES, NULL);
+    json_auto_t *refitted = json_load_file(file(&c, "again/measurements.json"),
+                                           JSON_REJECT_DUPLICATES, NULL);
     assert_true(json_equal(json_object_get(doc, "assess"), json_object_get(refitted, "assess")));
-    json_decref(refitted);
-    json_decref(doc);
     check_logs(&c);
     assert_true(support_stop_all(c.server)); /* once more asks nobody */
     expect_code(support_wait(start_run(&c, "out", "--quick"), 60), 0, file(&c, "out.log"));
@@ -213,11 +198,9 @@ TEST(an_interrupted_run_says_how_to_go_on)
     struct bytes said CLEAN(bytes_clear) = {0};
     struct scene c CLEAN(scene_free) = scene_new(
         OPTIONS(.owners = OWNERS, .rounds = 200, .epsilon = 8));
-    char *at;
-    pid_t run;
     share_everything(&c);
     signal(SIGHUP, SIG_IGN);
-    run = start_run(&c, "it's out", "--rounds=6");
+    pid_t run = start_run(&c, "it's out", "--rounds=6");
     signal(SIGHUP, SIG_DFL);
     assert_true(support_wait_for(file(&c, "it's out.log"), "\n1/200 ", 20));
     assert_int_equal(kill(run, SIGHUP), 0);
@@ -226,7 +209,7 @@ TEST(an_interrupted_run_says_how_to_go_on)
     assert_int_equal(support_wait(run, 10), -1);
     OK(file_read(file(&c, "it's out.log"), 1 << 20, &said, &quiet));
     bytes_put_u8(&said, 0);
-    at = strstr((char *)said.data, before);
+    char *at = strstr((char *)said.data, before);
     assert_non_null(at);
     at += sizeof before - 1;
     at[strcspn(at, "\n")] = '\0';
@@ -281,10 +264,8 @@ TEST(a_run_whose_folder_is_lost_goes_on)
     struct bytes words = {0};
     struct scene c CLEAN(scene_free) = scene_new(
         OPTIONS(.owners = OWNERS, .rounds = 9, .connect_s = 3));
-    const char *at;
-    pid_t run;
     share_everything(&c);
-    run = start_run(&c, "lost", "--rounds=5");
+    pid_t run = start_run(&c, "lost", "--rounds=5");
     assert_true(support_wait_for(file(&c, "lost.log"), "\n3/9 ", 20));
     support_kill(&run);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -298,7 +279,7 @@ TEST(a_run_whose_folder_is_lost_goes_on)
     expect_code(support_wait(run, 30), 5, file(&c, "other.log"));
     OK(file_read(file(&c, "other.log"), 1 << 20, &words, &quiet));
     bytes_put_u8(&words, 0);
-    at = strstr((const char *)words.data, option);
+    const char *at = strstr((const char *)words.data, option);
     assert_non_null(at);
     memcpy(text + sizeof option - 1, at + sizeof option - 1, 2 * REQUEST_RUN_SIZE);
     bytes_clear(&words);
@@ -385,7 +366,7 @@ static void mislead(struct scene *c, unsigned i)
 {
     const struct store_round round = {.run = {(uint8_t)(9 + i)}, .stake.of = {7}};
     const struct vouchers none = {{{0}}};
-    struct identity *me = NULL;
+    struct identity *me CLEAN(identity_free) = NULL;
     struct store *store = NULL;
     struct ledger_limits limits;
     struct ledger *ledger CLEAN(ledger_free) = NULL;
@@ -405,7 +386,6 @@ static void mislead(struct scene *c, unsigned i)
     OK(store_stage(store, &round, ledger, &ids, &noise, next));
     OK(store_bind(store, &round, &none, &head));
     store_close(&store);
-    identity_free(&me);
     mpq_clear(cost);
 }
 

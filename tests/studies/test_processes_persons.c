@@ -2,13 +2,10 @@
  * Persons over real processes: rows of one person at several owners are bounded, also after a
  * server was killed; an owner that does not sort is named by all and left out.
  */
-#include "harness/cmocka.h"
 #include "tests/support/scene.h"
 
 #include "parties/owner/pack.h"
 #include "parties/settings/three/split.h"
-
-#include <unistd.h>
 
 /* Owner 1's rows as they come, each under its key. */
 static void send_unsorted(struct scene *c)
@@ -87,10 +84,9 @@ TEST(persons_are_bounded_again_after_a_server_was_killed)
     struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .rounds = 16,
                                                          .epsilon = 8, .enforce = 3, .lanes = 2,
                                                          .more = "security: abort\n"));
-    pid_t run;
     scene_name_persons(&c);
     share_everything(&c);
-    run = start_run(&c, "out", NULL);
+    pid_t run = start_run(&c, "out", NULL);
     assert_true(support_wait_for(file(&c, "out.log"), "\n2/16 ", 20));
     support_kill(&c.server[1]);
     start_server(&c, 1, c.s.path);

@@ -1,13 +1,9 @@
 /* method: train over real processes: what comes out, what is logged, and a run that goes on. */
-#include "harness/cmocka.h"
-#include "tests/support/scene.h"
 #include "tests/support/trajectory.h"
 
 #include "parties/exchange/price.h"
 
-#include <signal.h>
 #include <sodium.h>
-#include <unistd.h>
 
 #define STEPS 10
 #define LINES "method: train\ntrain: {target: died, steps: 10, test: {column: sex, value: f}}\n"

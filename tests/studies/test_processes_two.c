@@ -2,8 +2,6 @@
  * A provider and a keeper over real processes: what comes out, what is logged, what it costs; a run
  * that goes on, a server that comes back from an old backup, and the end of a study.
  */
-#include "harness/cmocka.h"
-#include "harness/process.h"
 #include "mpc/pair/pair.h"
 #include "parties/exchange/price.h"
 #include "parties/owner/courier.h"
@@ -13,10 +11,6 @@
 #include "tests/support/caller.h"
 #include "tests/support/scene.h"
 #include "tests/support/store.h"
-
-#include <signal.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char copula[] = "method: copula\n";
 
@@ -147,11 +141,10 @@ TEST(a_provider_and_a_keeper_make_joint_noise)
 /* But for what the session begins with (mpc/pair/pair.h). */
 static json_int_t results_sent(struct scene *c, const char *out)
 {
-    json_t *stats = json_load_file(file(c, "%s/stats.json", out), 0, NULL);
+    json_auto_t *stats = json_load_file(file(c, "%s/stats.json", out), 0, NULL);
     const json_t *count = json_object_get(json_array_get(json_object_get(stats, "servers"), 0),
                                           "compute");
     const json_int_t sent = json_integer_value(json_object_get(count, "payload_sent"));
-    json_decref(stats);
     return sent - PAIR_CHOICES_SIZE;
 }
 
@@ -197,9 +190,9 @@ static void refuse_noise(struct scene *c)
     const struct price_ahead plan = price_ahead(c->s.study);
     for (size_t k = 0; k < 2 * sizeof odd / sizeof *odd; k++) {
         const unsigned server = (unsigned)k % 2;
-        struct support_caller caller CLEAN(support_caller_free);
+        struct support_caller caller CLEAN(support_caller_free) = support_caller_new(
+            &c->s, "o0.key", server);
         const size_t whole = server == 0 ? 8 * plan.samples[odd[k / 2].kind % 2] : 16;
-        support_caller_new(&caller, &c->s, "o0.key", server);
         support_caller_begin(&caller, MESSAGE_NOISE);
         bytes_put(&caller.message, c->s.study->terms.digest, 32);
         bytes_put_u8(&caller.message, odd[k / 2].kind);
@@ -346,10 +339,9 @@ TEST(rows_under_another_key_end_no_session)
     struct scene c CLEAN(scene_free) = scene_new(
         OPTIONS(.owners = OWNERS, .two = true, .rounds = 30, .epsilon = 8, .part = last,
                 .more = "late_uploads: join\nmin_owners: 2\n"));
-    pid_t run;
     for (unsigned o = 0; o < 2; o++)
         expect_code(share_own(&c, o), 0, file(&c, "share%u.log", o));
-    run = start_run(&c, "out", NULL);
+    pid_t run = start_run(&c, "out", NULL);
     assert_true(support_wait_for(file(&c, "out.log"), "\n3/30 ", 20));
     assert_int_equal(kill(run, SIGSTOP), 0); /* while the lie is on its way */
     send_lie(&c, 2);
@@ -380,12 +372,11 @@ TEST(a_killed_server_of_two_is_met_again)
         struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = OWNERS, .two = true,
                                                              .rounds = 30, .connect_s = 900,
                                                              .round_s = 900, .epsilon = 8));
-        size_t tries;
         pid_t run;
-        char words[64], out[SUPPORT_PATH], log[SUPPORT_PATH];
+        char words[64], log[SUPPORT_PATH];
         snprintf(words, sizeof words, "server%u.log", !victim);
         support_study_file(&c.s, words, log);
-        support_study_file(&c.s, "out.log", out);
+        const char *out = support_path(&c.s, "out.log");
         share_everything(&c);
         run = START(out, "run", c.s.path, "--key", file(&c, "a.key"), "--out", file(&c, "out"));
         assert_true(support_wait_for(out, "\n3/30 ", 20));
@@ -394,7 +385,7 @@ TEST(a_killed_server_of_two_is_met_again)
         assert_true(support_wait_for(log, words, 20));
         assert_true(support_wait_for(out, trying, 20));
         start_server(&c, victim, c.s.path);
-        tries = times(out, trying);
+        size_t tries = times(out, trying);
         expect_code(support_wait(run, 60), 0, out);
         assert_in_range(times(out, trying), 1, tries + 1);
         assert_false(support_contains(log, "silent") || support_contains(out, "did not answer"));

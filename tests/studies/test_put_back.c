@@ -5,13 +5,7 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/file.h"
 #include "harness/process.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static const char *const kept[] = {"store.sqlite", "audit.log"};
 
@@ -33,13 +27,7 @@ static void copy_folders(const struct support_study *s, const char *name, bool b
     }
 }
 
-static int trefoil(const struct support_study *s, const char *const *words)
-{
-    unlink(support_path(s, "said.log"));
-    return support_run(support_path(s, "said.log"), 60, words);
-}
-
-#define TREFOIL(s, ...) trefoil(s, (const char *const[]){__VA_ARGS__, NULL})
+#define TREFOIL(s, ...) ANEW(support_path(s, "said.log"), 60, __VA_ARGS__)
 
 static int run(const struct support_study *s, const char *out, const char *rounds)
 {

@@ -3,19 +3,12 @@
  * trefoil-mpi, which is beside $TREFOIL where Open MPI is installed. And what an ordinary program
  * says.
  */
-#include "harness/patience.h"
 #include "tests/support/hooks.h"
-#include "tests/support/scene.h"
 #include "tests/support/trajectory.h"
-
-#include "mpc/party/party.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define RANKS 2
 
@@ -91,10 +84,8 @@ static void stop_all(struct scene *c)
 /* If the program was built, it is tried in any case. */
 static struct scene set(const struct study_options *o)
 {
-    if (!file_is_there(ranked_program())) {
-        print_message("# SKIP no trefoil-mpi: install libopenmpi-dev and openmpi-bin\n");
-        skip();
-    }
+    support_needs(file_is_there(ranked_program()),
+                  "no trefoil-mpi: install libopenmpi-dev and openmpi-bin");
     return scene_without_servers(o);
 }
 
@@ -140,8 +131,7 @@ static bool waits_for_ranks(void)
 TEST(a_server_that_nobody_has_asked_stops_with_its_ranks)
 {
     struct scene c CLEAN(scene_free) = set(OPTIONS(.owners = OWNERS, .lanes = RANKS));
-    pid_t pid;
-    pid = c.server[0] = start_ranked(&c, 0, RANKS, support_ports(2 * STUDY_SERVERS_MOST));
+    pid_t pid = c.server[0] = start_ranked(&c, 0, RANKS, support_ports(2 * STUDY_SERVERS_MOST));
     expect_ready(&c, 0);
     c.server[0] = 0;
     kill(pid, SIGTERM);
@@ -155,7 +145,7 @@ TEST(a_server_that_nobody_has_asked_stops_with_its_ranks)
 static void expect_costs(struct scene *c)
 {
     static const char *const phases[] = {"noise", "compute"};
-    json_t *doc = json_load_file(file(c, "out%u/stats.json", 0), JSON_REJECT_DUPLICATES, NULL);
+    json_auto_t *doc = json_load_file(file(c, "out%u/stats.json", 0), JSON_REJECT_DUPLICATES, NULL);
     const json_t *servers = json_object_get(doc, "servers");
     assert_int_equal(json_array_size(servers), STUDY_SERVERS_MOST);
     for (unsigned k = 0; k < 2; k++) {
@@ -170,7 +160,6 @@ static void expect_costs(struct scene *c)
         assert_true(sent > 0);
         assert_int_equal(sent, received);
     }
-    json_decref(doc);
 }
 
 static void expect_run(const unsigned ranks[STUDY_SERVERS_MOST], const struct study_options *o)
@@ -237,7 +226,6 @@ static struct {
 static enum err alter(void *self, const struct hooks_sent *at, void *p, size_t n)
 {
     const struct party *party = self;
-    (void)at;
     if (villain.done || net_phase(party->net) != villain.phase || n < 64)
         return ERR_OK;
     villain.done = true;

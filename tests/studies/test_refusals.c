@@ -7,8 +7,6 @@
 
 #include "aim/budget/forms.h"
 #include "aim/budget/score.h"
-#include "base/memory.h"
-#include "base/secret.h"
 #include "harness/process.h"
 #include "parties/analyst/release.h"
 #include "parties/audit/audit_file.h"
@@ -16,9 +14,6 @@
 #include "parties/exchange/client.h"
 #include "parties/exchange/dials.h"
 #include "parties/exchange/price.h"
-
-#include <math.h>
-#include <string.h>
 
 struct refusals_scene {
     struct support_study s;

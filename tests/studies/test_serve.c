@@ -5,7 +5,6 @@
 #include "harness/cmocka.h"
 
 #include "base/date.h"
-#include "base/file.h"
 #include "harness/process.h"
 #include "netio/gate.h"
 #include "parties/setting/upload.h"
@@ -14,16 +13,10 @@
 #include "tests/support/socket.h"
 
 #include <linux/capability.h>
-#include <signal.h>
 #include <sodium.h>
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define OWNERS 3
 
@@ -54,9 +47,8 @@ static struct serve_house house_new(const struct study_options *o)
     OK(support_study_new(&h.s, o, &quiet));
     h.status = support_ports(STUDY_SERVERS_MOST * STUDY_PORTS + STUDY_SERVERS_MOST);
     h.status = (uint16_t)(h.status + STUDY_SERVERS_MOST * STUDY_PORTS);
-    for (unsigned i = 0; i < h.s.owners; i++) {
+    for (unsigned i = 0; i < h.s.owners; i++)
         OK(support_csv(file(&h, "o%u.csv", i), h.s.study->domain, 300 + 100 * i, 10 + i));
-    }
     return h;
 }
 
@@ -78,12 +70,6 @@ static int share_with(struct serve_house *h, unsigned owner, const char *study)
                    "--key", file(h, "o%u.key", owner));
 }
 
-static pid_t start_share(struct serve_house *h, unsigned owner)
-{
-    return START(file(h, "share%u.log", owner), "share", h->s.path, file(h, "o%u.csv", owner),
-                 "--key", file(h, "o%u.key", owner));
-}
-
 /* It can still be waited for. */
 static bool has_ended(pid_t pid)
 {
@@ -98,9 +84,8 @@ static int share(struct serve_house *h, unsigned owner)
 
 static int run_into(struct serve_house *h, const char *out)
 {
-    unlink(file(h, "run.log"));
-    return COMMAND(file(h, "run.log"), 60, "run", h->s.path, "--key", file(h, "a.key"), "--out",
-                   file(h, "%s", out));
+    return ANEW(file(h, "run.log"), 60, "run", h->s.path, "--key", file(h, "a.key"), "--out",
+                file(h, "%s", out));
 }
 
 static int run_study(struct serve_house *h)
@@ -142,9 +127,8 @@ static double metric(const struct serve_house *h, unsigned server, const char *n
 {
     struct bytes answer CLEAN(bytes_clear) = {0};
     char line[128];
-    const char *at;
     snprintf(line, sizeof line, "\n%s ", name);
-    at = strstr(ask(h, server, "GET /metrics", &answer), line);
+    const char *at = strstr(ask(h, server, "GET /metrics", &answer), line);
     if (at == NULL)
         fail_msg("/metrics of server %u has no %s:\n%s", server, name, (char *)answer.data);
     return strtod(at + strlen(line), NULL);
@@ -163,17 +147,15 @@ static void wait_for_page(const struct serve_house *h, unsigned server, const ch
 {
     struct bytes answer CLEAN(bytes_clear) = {0};
     const double end = support_deadline(20);
-    while (strstr(ask(h, server, "GET /", &answer), words) == NULL) {
+    while (strstr(ask(h, server, "GET /", &answer), words) == NULL)
         if (!support_again(end))
             fail_msg("\"%s\" is not in:\n%s", words, (char *)answer.data);
-    }
 }
 
 TEST(the_operator_sees_how_it_goes)
 {
     struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = OWNERS));
     struct bytes answer CLEAN(bytes_clear) = {0};
-    const char *text;
     start_all(&h);
     expect(ask(&h, 0, "GET /healthz", &answer), "HTTP/1.1 200");
     expect((const char *)answer.data, "\r\n\r\nok\n");
@@ -205,7 +187,7 @@ TEST(the_operator_sees_how_it_goes)
         assert_true(metric(&h, i, "trefoil_peer_bytes_total{direction=\"sent\"}") > 10000);
     }
     /* the page also says so, and needs nothing else */
-    text = ask(&h, 1, "GET /", &answer);
+    const char *text = ask(&h, 1, "GET /", &answer);
     expect(text, "Server 1, s1");
     expect(text, "3 of 3 owners");
     expect(text, "none in progress");
@@ -295,8 +277,7 @@ TEST(a_server_may_listen_elsewhere)
     struct serve_house h CLEAN(house_free) = house_new(
         OPTIONS(.owners = 1, .round_s = support_slow(5)));
     char listen[64], from[64], to[64];
-    uint16_t elsewhere;
-    elsewhere = support_ports(STUDY_PORTS);
+    uint16_t elsewhere = support_ports(STUDY_PORTS);
     snprintf(listen, sizeof listen, "127.0.0.1:%u", elsewhere);
     start_with(&h, 0, h.s.path, listen);
     start(&h, 1);
@@ -353,12 +334,11 @@ TEST(keys_are_locked_or_the_operator_is_warned)
 {
     const bool may = geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_IPC_LOCK, 0, 0, 0) == 1;
     struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1, .round_s = 1));
-    pid_t limited;
     start(&h, 0);
     assert_int_equal(kilobytes(h.server[0], "VmLck") >= kilobytes(h.server[0], "VmRSS"),
                      !is_warned(&h, 0));
     assert_true(!may || !is_warned(&h, 0));
-    limited = start_limited(&h, 1);
+    pid_t limited = start_limited(&h, 1);
     assert_true(support_wait_for(file(&h, "server1.log"), "is ready", 60));
     assert_true(is_warned(&h, 1));
     kill(limited, SIGKILL);
@@ -369,9 +349,7 @@ TEST(keys_are_locked_or_the_operator_is_warned)
 TEST(late_uploads_are_refused)
 {
     struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1));
-    struct support_caller c CLEAN(support_caller_free);
-    const char *late;
-    late = altered(&h, "deadlines: {", "deadlines: {uploads: 2026-01-01T00:00:00Z, ");
+    const char *late = altered(&h, "deadlines: {", "deadlines: {uploads: 2026-01-01T00:00:00Z, ");
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         start_with(&h, i, late, "127.0.0.1");
     assert_int_equal(share(&h, 0), 5);
@@ -379,7 +357,7 @@ TEST(late_uploads_are_refused)
     assert_true(metric(&h, 0, "trefoil_uploads{state=\"partial\"}") == 0);
     assert_true(metric(&h, 0, "trefoil_messages_refused_total") >= 1);
     /* the parts of one that began in time are also too late */
-    support_caller_new(&c, &h.s, "o0.key", 1);
+    struct support_caller c CLEAN(support_caller_free) = support_caller_new(&h.s, "o0.key", 1);
     support_caller_begin(&c, MESSAGE_PART);
     assert_int_equal(support_call(&c), ERR_REFUSED);
     expect(c.reply.text, "uploads were taken until 2026-01-01T00:00:00Z; whoever keeps");
@@ -420,18 +398,17 @@ static void ask_many(struct support_caller *c, unsigned *served, unsigned *refus
 TEST(a_key_that_floods_is_slowed_and_others_are_served)
 {
     struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = OWNERS));
-    struct support_caller c CLEAN(support_caller_free);
     unsigned served = 0, refused = 0;
-    pid_t other;
     start_all(&h);
-    support_caller_new(&c, &h.s, "o0.key", 0);
+    struct support_caller c CLEAN(support_caller_free) = support_caller_new(&h.s, "o0.key", 0);
     while (refused == 0) {
         ask_many(&c, &served, &refused);
         assert_true(served < 100 * ALLOWED);
     }
     assert_true(served >= ALLOWED);
     /* meanwhile */
-    other = start_share(&h, 1);
+    pid_t other = START(file(&h, "share1.log"), "share", h.s.path, file(&h, "o1.csv"), "--key",
+                        file(&h, "o1.key"));
     while (!has_ended(other))
         ask_many(&c, &served, &refused);
     assert_int_equal(support_wait(other, 10), 0);
@@ -445,9 +422,8 @@ TEST(a_key_that_floods_is_slowed_and_others_are_served)
 TEST(an_upload_of_another_version_is_told_which_is_taken)
 {
     struct serve_house h CLEAN(house_free) = house_new(OPTIONS(.owners = 1));
-    struct support_caller c CLEAN(support_caller_free);
     start_all(&h);
-    support_caller_new(&c, &h.s, "o0.key", 1);
+    struct support_caller c CLEAN(support_caller_free) = support_caller_new(&h.s, "o0.key", 1);
     support_caller_begin(&c, MESSAGE_UPLOAD);
     bytes_put(&c.message, h.s.study->terms.digest, 32);
     bytes_put_u8(&c.message, UPLOAD_VERSION + 1);
@@ -470,17 +446,15 @@ TEST(an_upload_of_another_version_is_told_which_is_taken)
 
 static int two(struct serve_house *h, const char *command, const char *from, const char *to)
 {
-    unlink(file(h, "two.log"));
-    return COMMAND(file(h, "two.log"), 30, command, from, to);
+    return ANEW(file(h, "two.log"), 30, command, from, to);
 }
 
 static void flip_byte(const char *path, long at)
 {
     FILE *f = fopen(path, "r+b");
-    int c;
     assert_non_null(f);
     assert_int_equal(fseek(f, at, SEEK_SET), 0);
-    c = fgetc(f);
+    int c = fgetc(f);
     assert_int_equal(fseek(f, at, SEEK_SET), 0);
     assert_int_equal(fputc(c ^ 0x40, f), c ^ 0x40);
     assert_int_equal(fclose(f), 0);
@@ -553,9 +527,8 @@ TEST(a_server_that_is_behind_is_refused)
 
 static int recover(struct serve_house *h, unsigned i)
 {
-    unlink(file(h, "recover.log"));
-    return COMMAND(file(h, "recover.log"), 60, "recover", h->s.path, "--key", file(h, "s%u.key", i),
-                   "--folder", file(h, "server%u", i));
+    return ANEW(file(h, "recover.log"), 60, "recover", h->s.path, "--key", file(h, "s%u.key", i),
+                "--folder", file(h, "server%u", i));
 }
 
 /*
@@ -570,7 +543,6 @@ static void forge_last_debit(const char *folder)
     uint8_t entry[8192], head[32];
     sqlite3 *db;
     sqlite3_stmt *row;
-    int n, number;
     snprintf(path, sizeof path, "%s/store.sqlite", folder);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_prepare_v2(db,
@@ -579,11 +551,11 @@ static void forge_last_debit(const char *folder)
                                         -1, &row, NULL),
                      SQLITE_OK);
     assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-    n = sqlite3_column_bytes(row, 0);
+    int n = sqlite3_column_bytes(row, 0);
     assert_in_range(n, 1, sizeof entry);
     memcpy(entry, sqlite3_column_blob(row, 0), (size_t)n);
     memcpy(head, sqlite3_column_blob(row, 1), sizeof head);
-    number = sqlite3_column_int(row, 2);
+    int number = sqlite3_column_int(row, 2);
     sqlite3_finalize(row);
     entry[20] ^= 1; /* the digest of the request */
     crypto_hash_sha256_init(&hash);
@@ -661,9 +633,8 @@ TEST(neighbours_that_disagree_recover_nobody)
 
 static int serve_purge(struct serve_house *h, unsigned i)
 {
-    unlink(file(h, "purge.log"));
-    return COMMAND(file(h, "purge.log"), 30, "serve", h->s.path, "--key", file(h, "s%u.key", i),
-                   "--folder", file(h, "server%u", i), "--purge");
+    return ANEW(file(h, "purge.log"), 30, "serve", h->s.path, "--key", file(h, "s%u.key", i),
+                "--folder", file(h, "server%u", i), "--purge");
 }
 
 /* All sealed uploads, one after another. */
@@ -682,8 +653,7 @@ static void sealed_of(const char *path, struct bytes *out)
 
 static int check_statement(struct serve_house *h, const char *study, const char *statement)
 {
-    unlink(file(h, "check.log"));
-    return COMMAND(file(h, "check.log"), 30, "check", study, "--statement", statement);
+    return ANEW(file(h, "check.log"), 30, "check", study, "--statement", statement);
 }
 
 TEST(what_is_purged_is_gone_and_signed_for)
@@ -729,16 +699,14 @@ TEST(nothing_is_purged_before_its_time)
 {
     struct serve_house h CLEAN(house_free) = house_new(
         OPTIONS(.owners = 1, .more = "retain_days: 30\n"));
-    struct bytes page = {0};
+    struct bytes page CLEAN(bytes_clear) = {0};
     const int64_t before = date_now();
-    double due;
     start_all(&h);
     assert_true(metric(&h, 0, "trefoil_purge_due_timestamp_seconds") == 0);
     assert_int_equal(share(&h, 0), 0);
-    due = metric(&h, 0, "trefoil_purge_due_timestamp_seconds") - 30.0 * 86400;
+    double due = metric(&h, 0, "trefoil_purge_due_timestamp_seconds") - 30.0 * 86400;
     assert_true(due >= (double)before && due <= (double)date_now());
     expect(ask(&h, 0, "GET /", &page), "due to be purged on 20");
-    bytes_clear(&page);
     assert_int_equal(support_stop(&h.server[0]), 0);
     assert_int_equal(serve_purge(&h, 0), 5);
     file_says(file(&h, "purge.log"), "cannot be purged yet");

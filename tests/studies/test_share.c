@@ -5,7 +5,6 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/file.h"
 #include "harness/process.h"
 #include "parties/exchange/message.h"
 #include "parties/exchange/receipt.h"
@@ -18,10 +17,6 @@
 #include <pthread.h>
 #include <pty.h>
 #include <stdatomic.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 struct share_scene {
     struct support_study s;
@@ -32,9 +27,7 @@ struct share_scene {
 
 static void start_server(struct share_scene *c, unsigned i)
 {
-    unlink(file(c, "server%u.log", i));
-    c->server[i] = support_serve(&c->s, i, c->s.path);
-    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 60));
+    c->server[i] = support_serve_ready(&c->s, i, c->s.path);
 }
 
 static void scene_new(struct share_scene *c, const struct study_options *o)
@@ -42,9 +35,8 @@ static void scene_new(struct share_scene *c, const struct study_options *o)
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
     OK(support_study_new(&c->s, o, &c->log));
-    for (unsigned i = 0; i < c->s.owners; i++) {
+    for (unsigned i = 0; i < c->s.owners; i++)
         OK(support_csv(file(c, "o%u.csv", i), c->s.study->domain, 400 + 100 * i, i));
-    }
 }
 
 static void start_servers(struct share_scene *c)
@@ -93,17 +85,15 @@ static int run_study(struct share_scene *c)
 
 static int check_receipt(struct share_scene *c, const char *study, const char *receipt)
 {
-    unlink(file(c, "check.log"));
-    return COMMAND(file(c, "check.log"), 10, "check", study, "--receipt", receipt);
+    return ANEW(file(c, "check.log"), 10, "check", study, "--receipt", receipt);
 }
 
 static void receipts_are_verified(struct share_scene *c)
 {
-    char path[SUPPORT_PATH], forged[SUPPORT_PATH];
     struct bytes text CLEAN(bytes_clear) = {0};
     unsigned accepted = 0;
-    support_study_file(&c->s, "o0.test.receipt", path);
-    support_study_file(&c->s, "forged.receipt", forged);
+    const char *path = support_path(&c->s, "o0.test.receipt");
+    const char *forged = support_path(&c->s, "forged.receipt");
     assert_int_equal(check_receipt(c, c->s.path, path), 0);
     EACH(file_says, file(c, "check.log"), "the upload of o0", "on their disks, whole");
     edit(path, forged, "owner o0", "owner o1");
@@ -139,11 +129,10 @@ static void the_dry_run_says_what_the_receipt_is_of(struct share_scene *c, const
 {
     struct bytes receipt CLEAN(bytes_clear) = {0};
     char line[96] = "";
-    const char *at;
     assert_int_equal(SHARE(c, csv, "--key", key, "--dry-run"), 0);
     OK(file_read(file(c, "o0.test.receipt"), 1 << 16, &receipt, NULL));
     bytes_put_u8(&receipt, 0);
-    at = strstr((const char *)receipt.data, "\nupload ");
+    const char *at = strstr((const char *)receipt.data, "\nupload ");
     assert_non_null(at);
     snprintf(line, sizeof line, "upload: %.64s", at + 8);
     says(c, line);
@@ -152,12 +141,11 @@ static void the_dry_run_says_what_the_receipt_is_of(struct share_scene *c, const
 TEST(uploads_are_held_replaced_and_withdrawn)
 {
     struct share_scene c CLEAN(scene_free);
-    char key[SUPPORT_PATH], own[SUPPORT_PATH], other[SUPPORT_PATH];
     scene_new(&c, OPTIONS(.owners = 3));
     start_servers(&c);
-    support_study_file(&c.s, "o0.key", key);
-    support_study_file(&c.s, "o0.csv", own);
-    support_study_file(&c.s, "o1.csv", other);
+    const char *key = support_path(&c.s, "o0.key");
+    const char *own = support_path(&c.s, "o0.csv");
+    const char *other = support_path(&c.s, "o1.csv");
 
     assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
     says(&c, "  o0                   nothing yet");
@@ -209,8 +197,7 @@ TEST(uploads_are_held_replaced_and_withdrawn)
 
 static int list_book(struct share_scene *c, const char *key)
 {
-    unlink(file(c, "share.log"));
-    return COMMAND(file(c, "share.log"), 10, "share", "--key", key, "--book");
+    return ANEW(file(c, "share.log"), 10, "share", "--key", key, "--book");
 }
 
 /* An entry of a study with other servers. */
@@ -227,13 +214,12 @@ static void another_study(struct share_scene *c, const char *book)
 TEST(the_budget_book_says_what_a_key_has_sent)
 {
     struct share_scene c CLEAN(scene_free);
-    char key[SUPPORT_PATH], csv[SUPPORT_PATH], book[SUPPORT_PATH], altered[SUPPORT_PATH];
     scene_new(&c, OPTIONS(.owners = 1));
     start_servers(&c);
-    support_study_file(&c.s, "o0.key", key);
-    support_study_file(&c.s, "o0.csv", csv);
-    support_study_file(&c.s, "o0.book", book);
-    support_study_file(&c.s, "altered.yaml", altered);
+    const char *key = support_path(&c.s, "o0.key");
+    const char *csv = support_path(&c.s, "o0.csv");
+    const char *book = support_path(&c.s, "o0.book");
+    const char *altered = support_path(&c.s, "altered.yaml");
     edit(c.s.path, altered, "epsilon: 1", "epsilon: 1.5");
 
     assert_int_equal(list_book(&c, key), 0);
@@ -289,10 +275,9 @@ static void upload_named_in(struct share_scene *c, const char *path, const char 
                             char name[65])
 {
     struct bytes text CLEAN(bytes_clear) = {0};
-    const char *at;
     OK(file_read(path, 1 << 16, &text, &c->log));
     bytes_put_u8(&text, 0);
-    at = strstr((const char *)text.data, word);
+    const char *at = strstr((const char *)text.data, word);
     assert_non_null(at);
     snprintf(name, 65, "%.64s", at + strlen(word));
     assert_int_equal(strspn(name, "0123456789abcdef"), 64);
@@ -304,9 +289,9 @@ static void upload_named_in(struct share_scene *c, const char *path, const char 
  */
 static void a_stolen_key_confirms_no_guess(struct share_scene *c, const char *csv)
 {
-    char key[SUPPORT_PATH], uploaded[65], guessed[65];
+    char uploaded[65], guessed[65];
     OK(file_folder(file(c, "thief"), &c->log));
-    support_study_file(&c->s, "thief/o0.key", key);
+    const char *key = support_path(&c->s, "thief/o0.key");
     upload_named_in(c, file(c, "o0.test.receipt"), "\nupload ", uploaded);
     OK(support_copy(file(c, "o0.key"), key));
     assert_int_equal(chmod(key, 0600), 0);
@@ -328,12 +313,11 @@ TEST(the_secret_of_a_study_is_kept_beside_the_key)
 {
     struct share_scene c CLEAN(scene_free);
     struct stat st;
-    char key[SUPPORT_PATH], csv[SUPPORT_PATH], secret[SUPPORT_PATH];
     scene_new(&c, OPTIONS(.owners = 2));
     start_servers(&c);
-    support_study_file(&c.s, "o0.key", key);
-    support_study_file(&c.s, "o0.csv", csv);
-    support_study_file(&c.s, "o0.test.secret", secret);
+    const char *key = support_path(&c.s, "o0.key");
+    const char *csv = support_path(&c.s, "o0.csv");
+    const char *secret = support_path(&c.s, "o0.test.secret");
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
     assert_int_equal(stat(secret, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
@@ -360,10 +344,9 @@ TEST(the_secret_of_a_study_is_kept_beside_the_key)
 TEST(what_only_some_hold_waits)
 {
     struct share_scene c CLEAN(scene_free);
-    char key[SUPPORT_PATH];
     scene_new(&c, OPTIONS(.owners = 2, .round_s = support_slow(5)));
     start_servers(&c);
-    support_study_file(&c.s, "o1.key", key);
+    const char *key = support_path(&c.s, "o1.key");
     assert_int_equal(SHARE(&c, file(&c, "o0.csv"), "--key", file(&c, "o0.key")), 0);
     support_kill(&c.server[2]);
     assert_int_equal(SHARE(&c, file(&c, "o1.csv"), "--key", key, "--retries", "1"), 4);
@@ -405,14 +388,12 @@ static void write_otherwise(struct share_scene *c, const char *altered)
 TEST(terms_are_pinned_and_their_difference_named)
 {
     struct share_scene c CLEAN(scene_free);
-    char key[SUPPORT_PATH], csv[SUPPORT_PATH], altered[SUPPORT_PATH];
-    struct words_text print;
     struct study *study CLEAN(study_free) = NULL;
     scene_new(&c, OPTIONS(.owners = 2));
     start_servers(&c);
-    support_study_file(&c.s, "o0.key", key);
-    support_study_file(&c.s, "o0.csv", csv);
-    support_study_file(&c.s, "altered.yaml", altered);
+    const char *key = support_path(&c.s, "o0.key");
+    const char *csv = support_path(&c.s, "o0.csv");
+    const char *altered = support_path(&c.s, "altered.yaml");
 
     /* different from the servers': reported with the key that differs, and not remembered */
     edit(c.s.path, altered, "epsilon: 1", "epsilon: 1.5");
@@ -424,7 +405,7 @@ TEST(terms_are_pinned_and_their_difference_named)
     assert_int_equal(SHARE(&c, csv, "--key", key, "--fingerprint", "00000-00000"), 3);
     says(&c, "not 00000-00000");
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
-    print = study_fingerprint(c.s.study);
+    struct words_text print = study_fingerprint(c.s.study);
     file_says(file(&c, "o0.pins"), print.text);
     /* now other terms are refused before anything is read or sent, unless they are given */
     assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 3);
@@ -603,10 +584,10 @@ static void lossy_new(struct lossy *l)
 {
     /* a cut handshake is waited for as long as a round */
     uint16_t port = support_ports(STUDY_SERVERS_MOST * STUDY_PORTS);
-    char big[SUPPORT_PATH], find[64], replace[64];
+    char find[64], replace[64];
     struct study *study = NULL;
     scene_new(&l->c, OPTIONS(.owners = 2, .round_s = support_slow(5)));
-    support_study_file(&l->c.s, "big.yaml", big);
+    const char *big = support_path(&l->c.s, "big.yaml");
     support_study_file(&l->c.s, "through.yaml", l->study);
     support_study_file(&l->c.s, "o1.key", l->key);
     support_study_file(&l->c.s, "o1.csv", l->csv);
@@ -647,7 +628,6 @@ TEST(a_cut_client_goes_on_where_it_was)
     lossy_new(&l);
     for (unsigned server = 0; server < STUDY_SERVERS_MOST; server++)
         for (size_t k = 0; k < sizeof cuts / sizeof cuts[0]; k++) {
-            size_t all;
             if (server != 1 && cuts[k] > 700)
                 continue; /* only server 1 gets that much */
             for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -656,7 +636,7 @@ TEST(a_cut_client_goes_on_where_it_was)
                 share_with(&l.c, l.study, (const char *const[]){l.csv, "--key", l.key, NULL}), 0);
             says(&l.c, "all three servers have stored the upload");
             /* not more than the upload, what was on its way, and a few handshakes */
-            all = atomic_load(&l.proxy[1].passed);
+            size_t all = atomic_load(&l.proxy[1].passed);
             assert_in_range(all, study_upload_bytes(l.c.s.study, 1),
                             study_upload_bytes(l.c.s.study, 1) + MESSAGE_PART_MAX + 8000);
             if (server == 1 && cuts[k] > 300000)
@@ -672,12 +652,11 @@ TEST(a_killed_client_is_resumed_by_the_same_command)
     lossy_new(&l);
     for (unsigned server = 0; server < STUDY_SERVERS_MOST; server++)
         for (size_t k = 0; k < sizeof cuts / sizeof cuts[0]; k++) {
-            pid_t client;
             if (server != 1 && cuts[k] > 700)
                 continue;
             for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
                 proxy_set(&l.proxy[i], i == server ? cuts[k] : SIZE_MAX, true);
-            client = START(file(&l.c, "killed.log"), "share", l.study, l.csv, "--key", l.key);
+            pid_t client = START(file(&l.c, "killed.log"), "share", l.study, l.csv, "--key", l.key);
             wait_until_reached(&l.proxy[server]);
             if (server == 1 && cuts[k] == 400000) {
                 /* the first part is there, or will be: named in the status */
@@ -708,11 +687,10 @@ TEST(a_server_may_end_in_the_middle_of_an_upload)
 {
     struct lossy l CLEAN(lossy_free);
     const char *a[7] = {"share"};
-    pid_t client;
     lossy_new(&l);
     a[1] = l.study, a[2] = l.csv, a[3] = "--key", a[4] = l.key;
     proxy_set(&l.proxy[1], 400000, true);
-    client = support_start(file(&l.c, "share.log"), a);
+    pid_t client = support_start(file(&l.c, "share.log"), a);
     wait_until_reached(&l.proxy[1]);
     assert_int_equal(support_stop(&l.c.server[1]), 0);
     start_server(&l.c, 1);
@@ -748,9 +726,8 @@ static bool replay(uint16_t port, const struct bytes *said)
 TEST(a_replayed_upload_is_nothing)
 {
     struct lossy l CLEAN(lossy_free);
-    char key[SUPPORT_PATH];
     lossy_new(&l);
-    support_study_file(&l.c.s, "o0.key", key);
+    const char *key = support_path(&l.c.s, "o0.key");
     assert_int_equal(
         share_with(&l.c, l.study, (const char *const[]){file(&l.c, "o0.csv"), "--key", key, NULL}),
         0);
@@ -780,12 +757,12 @@ TEST(an_upload_under_anothers_name_is_refused)
 {
     static const char *const part[] = {"    max_rows: 1000\n", "    max_rows: 1000\n"};
     struct share_scene c CLEAN(scene_free);
-    char keys[2][IDENTITY_TEXT_SIZE], swapped[SUPPORT_PATH];
+    char keys[2][IDENTITY_TEXT_SIZE];
     scene_new(&c, OPTIONS(.owners = 2, .part = part));
     start_servers(&c);
     for (unsigned i = 0; i < 2; i++)
         public_identity_text(&c.s.study->owner[i].key, keys[i]);
-    support_study_file(&c.s, "swapped.yaml", swapped);
+    const char *swapped = support_path(&c.s, "swapped.yaml");
     edit(c.s.path, swapped, keys[0], "HERE");
     edit(swapped, swapped, keys[1], keys[0]);
     edit(swapped, swapped, "HERE", keys[1]);
@@ -826,10 +803,8 @@ TEST(lines_fit_a_terminal_and_a_pipe_has_no_control_characters)
     char text[65536];
     struct bytes piped CLEAN(bytes_clear) = {0};
     int master, slave;
-    if (openpty(&master, &slave, NULL, NULL, NULL) != 0) {
-        printf("# SKIP no pseudo-terminals: mount /dev/pts\n");
-        skip();
-    }
+    support_needs(openpty(&master, &slave, NULL, NULL, NULL) == 0,
+                  "no pseudo-terminals: mount /dev/pts");
     close(master);
     close(slave);
     lossy_new(&l);
@@ -859,11 +834,11 @@ TEST(a_batch_has_the_number_of_rows_that_was_agreed)
         "    max_rows: 900\n    batch: x\n    columns: [age, sex]\n    rows: 401\n",
         "    max_rows: 900\n    batch: x\n    columns: [ward, bmi, died]\n    rows: 401\n"};
     struct share_scene c CLEAN(scene_free);
-    char key[SUPPORT_PATH], csv[SUPPORT_PATH], other[SUPPORT_PATH];
+    char csv[SUPPORT_PATH];
     scene_new(&c, OPTIONS(.owners = 2, .part = part));
-    support_study_file(&c.s, "o0.key", key);
+    const char *key = support_path(&c.s, "o0.key");
     support_study_file(&c.s, "o0.csv", csv); /* of 400 rows */
-    support_study_file(&c.s, "other.yaml", other);
+    const char *other = support_path(&c.s, "other.yaml");
     assert_int_equal(SHARE(&c, csv, "--key", key, "--retries", "0"), 6);
     says(&c, "has 400 rows, and the owners of its batch agreed on 401");
     assert_int_not_equal(access(file(&c, "o0.book"), F_OK), 0);
@@ -882,10 +857,9 @@ TEST(a_batch_has_the_number_of_rows_that_was_agreed)
 TEST(mistakes_on_the_command_line)
 {
     struct share_scene c CLEAN(scene_free);
-    char key[SUPPORT_PATH], csv[SUPPORT_PATH];
     scene_new(&c, OPTIONS(.owners = 1));
-    support_study_file(&c.s, "o0.key", key);
-    support_study_file(&c.s, "o0.csv", csv);
+    const char *key = support_path(&c.s, "o0.key");
+    const char *csv = support_path(&c.s, "o0.csv");
     assert_int_equal(SHARE(&c, csv), 2);
     assert_int_equal(SHARE(&c, "--key", key), 2);
     says(&c, "needs the data");

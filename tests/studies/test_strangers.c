@@ -8,21 +8,14 @@
 #include "tests/support/socket.h"
 #include "tests/support/withhold.h"
 
-#include "base/secret.h"
 #include "harness/netio.h"
-#include "netio/context.h"
 #include "netio/events.h"
 #include "netio/porter.h"
 #include "netio/socket.h"
 #include "parties/study/study_ports.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <unistd.h>
 #include <zmq.h>
 
 #define MIB ((size_t)1 << 20)
@@ -130,16 +123,14 @@ TEST(strangers_fill_no_memory)
 {
     struct netio *netio CLEAN(netio_free);
     struct strangers_scene c CLEAN(scene_free);
-    uint64_t before;
-    pid_t run;
     scene_new(&c, OPTIONS(.owners = 2, .rounds = 30, .connect_s = 20, .round_s = 20, .epsilon = 8),
               0);
     share_all(&c);
     OK(netio_new(&netio, &quiet));
-    before = resident(&c);
+    uint64_t before = resident(&c);
     flood(&c, netio);
     assert_true(resident(&c) < before + 32 * MIB); /* of 192 */
-    run = start_run(&c);
+    pid_t run = start_run(&c);
     assert_true(support_wait_for(file(&c, "run.log"), "\n5/30 ", 20));
     before = resident(&c);
     flood(&c, netio);
@@ -204,7 +195,7 @@ TEST(who_is_settled_stays)
     char endpoint[1][ENDPOINT_SIZE];
     struct porter *porter;
     struct netio *netio CLEAN(netio_free) = NULL;
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     void *in, *out;
     int fd[CROWD];
     OK(netio_new(&netio, &quiet));
@@ -234,7 +225,6 @@ TEST(who_is_settled_stays)
         OK(socket_receive(in, &b, "link", &quiet));
     }
     assert_memory_equal(b.data, "second", 6);
-    bytes_clear(&b);
     porter_free(&porter);
     zmq_close(in);
     zmq_close(out);

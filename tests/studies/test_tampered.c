@@ -8,14 +8,10 @@
  */
 #include "tests/support/scene.h"
 
-#include "base/secret.h"
 #include "netio/seal.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define ROUNDS 3 /* the one-ways, and two selections */
 
@@ -121,11 +117,10 @@ static long alter(unsigned server, long at, const char *more)
         OPTIONS(.owners = 1, .two = true, .rounds = 2, .epsilon = 2, .more = more));
     struct had before[2], after[2];
     struct stat tally, lied;
-    int code;
     start_server(&c, 1 - server, c.s.path);
     start_villain(&c, server, at);
     assert_int_equal(share_own(&c, 0), 0);
-    code = run_on(&c);
+    int code = run_on(&c);
     stop_both(&c, server, before);
     assert_true(stat(file(&c, "tally"), &tally) == 0 && stat(file(&c, "lied"), &lied) == 0);
     if (at < 0) {

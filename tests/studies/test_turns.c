@@ -4,15 +4,10 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/secret.h"
 #include "harness/process.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/dials.h"
 #include "tests/support/store.h"
-
-#include <signal.h>
-#include <string.h>
-#include <unistd.h>
 
 /* Silent for so long, a run loses its place; whoever asks waits for so long for a session. */
 #define CONNECT_S support_slow(3)
@@ -25,28 +20,28 @@ struct turns_scene {
     struct netio *netio;
 };
 
-static void scene_of(struct turns_scene *c, const char *domain, unsigned connect_s,
-                     unsigned round_s)
+static struct turns_scene scene_of(const char *domain, unsigned connect_s, unsigned round_s)
 {
-    memset(c, 0, sizeof *c);
-    NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 2, .round_s = round_s, .connect_s = connect_s,
+    struct turns_scene c = {0};
+    NEW_STUDY(&c.s, &quiet, .owners = 1, .rounds = 2, .round_s = round_s, .connect_s = connect_s,
               .domain = domain);
-    assert_true(support_serve_all(&c->s, c->s.path, c->server));
-    OK(support_csv(file(c, "o.csv"), c->s.study->domain, 400, 10));
-    EXPECT(0, file(c, "share.log"), 30, "share", c->s.path, file(c, "o.csv"), "--key",
-           file(c, "o0.key"));
-    OK(identity_load(&c->me, file(c, "a.key"), &quiet));
-    OK(netio_new(&c->netio, &quiet));
+    assert_true(support_serve_all(&c.s, c.s.path, c.server));
+    OK(support_csv(file(&c, "o.csv"), c.s.study->domain, 400, 10));
+    EXPECT(0, file(&c, "share.log"), 30, "share", c.s.path, file(&c, "o.csv"), "--key",
+           file(&c, "o0.key"));
+    OK(identity_load(&c.me, file(&c, "a.key"), &quiet));
+    OK(netio_new(&c.netio, &quiet));
+    return c;
 }
 
-static void scene_with(struct turns_scene *c, const char *domain, unsigned connect_s)
+static struct turns_scene scene_with(const char *domain, unsigned connect_s)
 {
-    scene_of(c, domain, connect_s, connect_s > 60 ? connect_s : 60);
+    return scene_of(domain, connect_s, connect_s > 60 ? connect_s : 60);
 }
 
-static void scene_new(struct turns_scene *c, const char *domain)
+static struct turns_scene scene_new(const char *domain)
 {
-    scene_with(c, domain, CONNECT_S);
+    return scene_with(domain, CONNECT_S);
 }
 
 static void scene_free(struct turns_scene *c)
@@ -160,9 +155,8 @@ static int withdraw(struct turns_scene *c, unsigned owner)
  */
 TEST(a_failure_is_told_to_whom_it_concerns)
 {
-    struct turns_scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free) = scene_new(NULL);
     struct analyst first, next;
-    scene_new(&c, NULL);
     connect_all(&c, &first);
     connect_all(&c, &next);
     assert_int_equal(kill(c.server[2], SIGSTOP), 0);
@@ -196,9 +190,8 @@ static enum err answer_when_free(struct analyst *a, unsigned server)
 /* A request that opens nothing needs the session of its own run. */
 TEST(a_request_has_to_be_of_the_session)
 {
-    struct turns_scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free) = scene_new(NULL);
     struct analyst first, other;
-    scene_new(&c, NULL);
     connect_all(&c, &first);
     connect_all(&c, &other);
     ask(&first, REQUEST_ROUND);
@@ -227,9 +220,8 @@ TEST(a_request_that_not_all_have_is_not_answered)
 {
     static const uint8_t attempt[REQUEST_ATTEMPT_SIZE] = {5};
     struct request r = {.kind = REQUEST_OPEN, .run = {3}};
-    struct turns_scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free) = scene_with(NULL, 1);
     struct analyst odd, next;
-    scene_with(&c, NULL, 1);
     connect_all(&c, &odd);
     connect_all(&c, &next);
     tell(&odd, 1, attempt, &r); /* without server 0 nothing begins */
@@ -247,9 +239,8 @@ TEST(a_request_that_names_other_runs_elsewhere_is_not_answered)
 {
     static const uint8_t attempt[REQUEST_ATTEMPT_SIZE] = {6};
     struct request r = {.kind = REQUEST_OPEN, .run = {3}};
-    struct turns_scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free) = scene_with(NULL, support_slow(20));
     struct analyst odd;
-    scene_with(&c, NULL, support_slow(20));
     connect_all(&c, &odd);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         r.run[1] = i == 1;
@@ -268,9 +259,9 @@ TEST(a_request_that_names_other_runs_elsewhere_is_not_answered)
  */
 TEST(a_request_that_was_lost_is_not_waited_for)
 {
-    struct turns_scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free) = scene_with(NULL,
+                                                        900); /* longer than the test may take */
     struct analyst a;
-    scene_with(&c, NULL, 900); /* longer than the test may take */
     connect_all(&c, &a);
     for (unsigned lost = 1; lost < STUDY_SERVERS_MOST; lost++) {
         ask(&a, REQUEST_OPEN);
@@ -301,13 +292,11 @@ static int run_into(struct turns_scene *c, const char *folder)
 
 TEST(a_run_keeps_its_place_while_its_program_lives)
 {
-    struct turns_scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free) = scene_new(NULL);
     struct client *client = NULL;
     uint8_t run[REQUEST_RUN_SIZE] = {7};
     struct client_opened opened;
-    double end;
     int code;
-    scene_new(&c, NULL);
     OK(client_new(&client, c.netio, c.s.study, c.me, run, &quiet));
     OK(client_open(client, &opened));
     /* it asks for nothing, like one whose estimator takes long */
@@ -318,7 +307,7 @@ TEST(a_run_keeps_its_place_while_its_program_lives)
     assert_false(support_contains(file(&c, "second.log"), "did not answer"));
     OK(client_open(client, &opened)); /* it has lost nothing */
     client_free(&client);
-    end = support_deadline(30);
+    double end = support_deadline(30);
     while ((code = run_into(&c, "second")) == 5 && support_again(end))
         ;
     assert_int_equal(code, 0);
@@ -327,16 +316,14 @@ TEST(a_run_keeps_its_place_while_its_program_lives)
 /* It lives, and asks for nothing: that costs nothing, and ends in time. */
 TEST(a_session_that_pays_for_nothing_ends)
 {
-    struct turns_scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free) = scene_of(NULL, 1, 3);
     struct client *client CLEAN(client_free) = NULL;
     uint8_t run[REQUEST_RUN_SIZE] = {7};
     struct client_opened opened;
     bool closed = false;
-    double limit;
-    scene_of(&c, NULL, 1, 3);
     OK(client_new(&client, c.netio, c.s.study, c.me, run, &quiet));
     OK(client_open(client, &opened));
-    limit = support_deadline(20);
+    double limit = support_deadline(20);
     while (!closed && support_again(limit)) {
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) /* where it ends first */
             closed = closed || support_contains(file(&c, "server%u.log", i),
@@ -348,12 +335,11 @@ TEST(a_session_that_pays_for_nothing_ends)
 /* Until a run has paid, owners may change their minds, whoever keeps a session open. */
 TEST(a_withdrawal_ends_a_session)
 {
-    struct turns_scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free) = scene_with(NULL, 20); /* nothing else ends it */
     struct client *client CLEAN(client_free) = NULL;
     uint8_t run[REQUEST_RUN_SIZE] = {7};
     struct client_opened opened;
     struct net_counters stats[STUDY_SERVERS_MOST][NET_PHASES];
-    scene_with(&c, NULL, 20); /* nothing else ends it */
     OK(client_new(&client, c.netio, c.s.study, c.me, run, &quiet));
     OK(client_open(client, &opened));
     assert_int_equal(withdraw(&c, 0), 0);
@@ -368,9 +354,8 @@ TEST(a_withdrawal_ends_a_session)
  */
 TEST(a_run_that_is_not_heard_of_ends)
 {
-    struct turns_scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free) = scene_with(NULL, 1);
     struct analyst dead;
-    scene_with(&c, NULL, 1);
     connect_all(&c, &dead);
     ask(&dead, REQUEST_OPEN);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -388,11 +373,10 @@ TEST(a_run_that_is_not_heard_of_ends)
  */
 TEST(a_run_that_has_paid_goes_on_before_others)
 {
-    struct turns_scene c CLEAN(scene_free);
+    struct turns_scene c CLEAN(scene_free) = scene_new(NULL);
     struct client *client CLEAN(client_free) = NULL;
     uint8_t run[REQUEST_RUN_SIZE] = {7};
     struct client_opened opened;
-    scene_new(&c, NULL);
     assert_int_equal(run_rounds(&c, "first", "--rounds=1"), 0);
     OK(client_new(&client, c.netio, c.s.study, c.me, run, &quiet));
     OK(client_open(client, &opened));
@@ -402,8 +386,7 @@ TEST(a_run_that_has_paid_goes_on_before_others)
 /* A server with a damaged disk says so to the analyst, and names the owners of the rows. */
 TEST(an_upload_that_is_damaged_is_told)
 {
-    struct turns_scene c CLEAN(scene_free);
-    scene_new(&c, NULL);
+    struct turns_scene c CLEAN(scene_free) = scene_new(NULL);
     support_alter(&c.s, 1, "UPDATE uploads SET sealed = zeroblob(200)");
     assert_int_not_equal(run_into(&c, "out"), 0);
     file_says(file(&c, "out.log"), "the upload of o0 cannot be read here; this server's log says");
@@ -413,9 +396,7 @@ TEST(an_upload_that_is_damaged_is_told)
 
 static void start_again(struct turns_scene *c)
 {
-    unlink(file(c, "server1.log"));
-    c->server[1] = support_serve(&c->s, 1, c->s.path);
-    assert_true(support_wait_for(file(c, "server1.log"), "is ready", 60));
+    c->server[1] = support_serve_ready(&c->s, 1, c->s.path);
 }
 
 /*
@@ -424,8 +405,7 @@ static void start_again(struct turns_scene *c)
  */
 TEST(a_debit_that_was_not_staged_needs_a_recovery)
 {
-    struct turns_scene c CLEAN(scene_free);
-    scene_new(&c, NULL);
+    struct turns_scene c CLEAN(scene_free) = scene_new(NULL);
     assert_int_equal(run_rounds(&c, "first", "--rounds=1"), 0);
     EXPECT(0, file(&c, "backup.log"), 30, "backup", file(&c, "server1"), file(&c, "backup"));
     assert_int_equal(run_rounds(&c, "first", "--rounds=2"), 0);
@@ -450,10 +430,10 @@ TEST(a_debit_that_was_not_staged_needs_a_recovery)
 /* It is sent in pieces: 40000 estimates of 8 bytes. */
 TEST(a_request_may_be_long)
 {
-    struct turns_scene c CLEAN(scene_free);
-    scene_new(&c, "domain:\n"
-                  "  - {name: x, kind: integer, min: 0, max: 199}\n"
-                  "  - {name: y, kind: integer, min: 0, max: 199}\n");
+    struct turns_scene c CLEAN(scene_free) = scene_new(
+        "domain:\n"
+        "  - {name: x, kind: integer, min: 0, max: 199}\n"
+        "  - {name: y, kind: integer, min: 0, max: 199}\n");
     assert_in_range(c.s.study->workload->cells * 8, MESSAGE_PART_MAX, SIZE_MAX);
     assert_int_equal(run_into(&c, "out"), 0);
 }

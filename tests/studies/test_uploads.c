@@ -10,20 +10,12 @@
 #include "harness/cmocka.h"
 
 #include "aim/table/csv.h"
-#include "base/file.h"
 #include "harness/process.h"
 
 #include <fcntl.h>
 #include <jansson.h>
-#include <math.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define OWNERS 2
 #define BIG 1 /* the owner whose vector comes in two parts */
@@ -353,17 +345,12 @@ static void fill(struct uploads_stage *c, bool real)
     close(fd);
 }
 
-static void make_room(struct uploads_stage *c, bool real)
-{
-    assert_int_equal(unlink(real ? file(c, "server0/filler") : c->full), 0);
-}
-
 TEST(a_full_disk_is_told_and_passes)
 {
     struct uploads_stage *c = *state;
-    bool real;
     assert_int_equal(mkdir(file(c, "server0"), 0700), 0);
-    real = c->mounts && mount("tmpfs", file(c, "server0"), "tmpfs", 0, "size=4m,mode=0700") == 0;
+    bool real = c->mounts &&
+                mount("tmpfs", file(c, "server0"), "tmpfs", 0, "size=4m,mode=0700") == 0;
     printf("# the disk is %s\n",
            real ? "a tmpfs" : "said to be full: no mount in a namespace here");
     if (!real) {
@@ -386,12 +373,12 @@ TEST(a_full_disk_is_told_and_passes)
     /* it lives, and still has what it had */
     status_says(c, "  o0                   held by all three, ");
     status_says(c, "  o1                   nothing yet");
-    make_room(c, real);
+    assert_int_equal(unlink(real ? file(c, "server0/filler") : c->full), 0);
     share(c, BIG);
     /* even after a crash in the middle of a full disk */
     fill(c, real);
     support_kill(&c->server[0]);
-    make_room(c, real);
+    assert_int_equal(unlink(real ? file(c, "server0/filler") : c->full), 0);
     start(c, 0);
     wait_ready(c, 0);
     is_held(c, 0);
@@ -416,10 +403,9 @@ static void end_well(struct uploads_stage *c, unsigned i)
 TEST(servers_are_told_to_end_in_the_middle_of_an_upload)
 {
     struct uploads_stage *c = *state;
-    pid_t client;
     start_all(c);
     kill(c->server[2], SIGSTOP);
-    client = start_share(c, BIG);
+    pid_t client = start_share(c, BIG);
     assert_true(support_wait_for(file(c, "server1.log"), "all of its parts are here", 20));
     end_well(c, 1);
     kill(c->server[2], SIGCONT);
@@ -440,11 +426,10 @@ TEST(servers_are_told_to_end_in_the_middle_of_an_upload)
 TEST(servers_are_told_to_end_in_the_middle_of_a_run)
 {
     struct uploads_stage *c = *state;
-    pid_t run;
     start_all(c);
     for (unsigned i = 0; i < OWNERS; i++)
         share(c, i);
-    run = start_run(c);
+    pid_t run = start_run(c);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         char round[16];
         snprintf(round, sizeof round, "\n%u/", i + 1);

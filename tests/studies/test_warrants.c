@@ -5,18 +5,11 @@
 #include "harness/cmocka.h"
 
 #include "base/date.h"
-#include "base/file.h"
-#include "base/memory.h"
 #include "harness/process.h"
 #include "parties/audit/audit_compare.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/price.h"
 #include "tests/support/store.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define APPROVERS 3
 
@@ -46,13 +39,7 @@ struct warrants_scene {
     struct log log;
 };
 
-static int trefoil(struct warrants_scene *c, const char *const *words)
-{
-    unlink(file(c, "said.log"));
-    return support_run(file(c, "said.log"), 60, words);
-}
-
-#define TREFOIL(c, ...) trefoil(c, (const char *const[]){__VA_ARGS__, NULL})
+#define TREFOIL(c, ...) ANEW(file(c, "said.log"), 60, __VA_ARGS__)
 
 static void add_approvers(struct warrants_scene *c)
 {
@@ -195,12 +182,11 @@ static void refused(struct warrants_scene *c, const struct warrant *w, const cha
 TEST(without_a_good_warrant_nothing_is_opened)
 {
     struct warrants_scene c CLEAN(scene_free);
-    struct warrant w;
     scene_new(&c);
     assert_true(support_serve_all(&c.s, c.s.path, c.server));
     send_rows(&c);
     refused(&c, NULL, "nothing is opened without their warrant");
-    w = made(&c, WARRANT_ALL, "9999-12-31", 1);
+    struct warrant w = made(&c, WARRANT_ALL, "9999-12-31", 1);
     refused(&c, &w, "has 1 of the 2 signatures that the study asks for; not by p1, p2");
     w = made(&c, WARRANT_ALL, "9999-12-31", 2);
     w.share--;
@@ -235,7 +221,6 @@ TEST(without_a_good_warrant_nothing_is_opened)
 static void with_liar(unsigned liar, bool two)
 {
     struct warrants_scene c CLEAN(scene_free);
-    struct warrant w;
     scene_of(&c, two);
     for (unsigned i = 0; i < c.s.study->servers; i++) {
         if (i != liar) {
@@ -249,7 +234,7 @@ static void with_liar(unsigned liar, bool two)
         assert_true(support_wait_for(file(&c, "server%u.log", i), "is ready", 60));
     send_rows(&c);
     assert_int_not_equal(ask(&c, NULL), ERR_OK);
-    w = made(&c, WARRANT_ALL, "2020-02-29", 2);
+    struct warrant w = made(&c, WARRANT_ALL, "2020-02-29", 2);
     assert_int_not_equal(ask(&c, &w), ERR_OK);
     w = made(&c, 1, "9999-12-31", 3);
     assert_int_not_equal(ask(&c, &w), ERR_OK);

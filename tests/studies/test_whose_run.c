@@ -5,18 +5,10 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "harness/process.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/price.h"
 #include "tests/support/store.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define CONNECT_S support_slow(3)
 
@@ -31,13 +23,7 @@ struct whose_run_scene {
     struct log log;
 };
 
-static int trefoil(struct whose_run_scene *c, const char *const *words)
-{
-    unlink(file(c, "said.log"));
-    return support_run(file(c, "said.log"), 60, words);
-}
-
-#define TREFOIL(c, ...) trefoil(c, (const char *const[]){__VA_ARGS__, NULL})
+#define TREFOIL(c, ...) ANEW(file(c, "said.log"), 60, __VA_ARGS__)
 
 static void scene_new(struct whose_run_scene *c)
 {
@@ -86,10 +72,9 @@ static void spent(struct whose_run_scene *c, int expected)
 static void run_number(struct whose_run_scene *c, char hex[2 * REQUEST_RUN_SIZE + 1])
 {
     struct bytes text CLEAN(bytes_clear) = {0};
-    const char *at;
     OK(file_read(file(c, "server0/audit.log"), 1 << 20, &text, &quiet));
     bytes_put_u8(&text, 0);
-    at = strstr((const char *)text.data, " open run ");
+    const char *at = strstr((const char *)text.data, " open run ");
     assert_non_null(at);
     snprintf(hex, 2 * REQUEST_RUN_SIZE + 1, "%s", at + 10);
 }
@@ -176,14 +161,13 @@ TEST(another_cannot_keep_its_place)
     struct client *a = NULL, *b CLEAN(client_free) = NULL;
     const uint8_t run[REQUEST_RUN_SIZE] = {42};
     struct client_opened opened;
-    double end;
     int code;
     scene_new(&c);
     OK(client_new(&a, c.netio, c.study, c.me[0], run, &quiet));
     OK(client_open(a, &opened));
     OK(client_new(&b, c.netio, c.study, c.me[1], run, &c.log));
     client_free(&a);
-    end = support_deadline(20);
+    double end = support_deadline(20);
     do
         code = TREFOIL(&c, "run", c.path, "--key", file(&c, "a.key"), "--out", file(&c, "out"),
                        "--wait", "0");
@@ -276,7 +260,6 @@ TEST(another_run_begins_with_what_is_left)
     struct client_opened opened;
     struct net_counters stats[STUDY_SERVERS_MOST][NET_PHASES];
     struct bytes first CLEAN(bytes_clear) = {0}, result CLEAN(bytes_clear) = {0};
-    const char *amended;
     char left[32];
     scene_new(&c);
     OK(client_new(&a, c.netio, c.study, c.me[0], run, &quiet));
@@ -294,7 +277,7 @@ TEST(another_run_begins_with_what_is_left)
         ;
     file_says(file(&c, "said.log"), "an earlier run spent the rest");
     spent(&c, 1);
-    amended = leave_a_out(&c);
+    const char *amended = leave_a_out(&c);
     assert_int_equal(TREFOIL(&c, "plan", amended, "--left", left), 0);
     file_says(file(&c, "said.log"), "to which earlier ones left a rho of");
     assert_int_equal(run_of_b(&c, amended, "out"), 0);

@@ -85,13 +85,12 @@ static enum err all_multiply(struct party *p, struct all_secrets *s)
 
 static enum err all_inner(struct party *p, struct all_secrets *s)
 {
-    size_t *start = memory_array(s->n + 1, sizeof *start);
+    size_t *start CLEAN(memory_release) = memory_array(s->n + 1, sizeof *start);
     enum err e = start == NULL ? ERR_NOMEM : ERR_OK;
     for (size_t i = 0; e == ERR_OK && i <= s->n; i++)
         start[i] = i;
     if (e == ERR_OK)
         e = ring64_inner(p, s->out, s->x, s->y, start);
-    memory_free(&start);
     TRY(e);
     memset(s->out16.a, 0, s->n * sizeof *s->out16.a);
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
@@ -221,10 +220,8 @@ static enum err all_forms(struct party *p, struct all_secrets *s)
 {
     static const uint8_t id[TAPE_ID_SIZE];
     struct tape tape CLEAN(tape_free);
-    enum err e;
     tape_start(&tape, id, NOISE_BOX_MULLER);
-    e = forms_of(p, s, &tape);
-    return e;
+    return forms_of(p, s, &tape);
 }
 
 /* A table made from some of x: valid rows; a key is a public place above secret bits, so sorted. */

@@ -19,7 +19,6 @@ struct call *fresh(size_t n, uint64_t seed)
 {
     struct call *c = memory_array(1, sizeof *c);
     uint64_t state = seed;
-    assert_non_null(c);
     assert_true(n <= CALL_MOST);
     c->n = n;
     for (size_t i = 0; i < CALL_MOST; i++) {
@@ -30,10 +29,10 @@ struct call *fresh(size_t n, uint64_t seed)
     return c;
 }
 
-void finish(struct call *c)
+void finish(struct call **c)
 {
-    three_result_free(&c->out);
-    memory_free(&c);
+    three_result_free(&(*c)->out);
+    memory_free(c);
 }
 
 uint64_t mask_of(unsigned width)

@@ -4,10 +4,6 @@
 #include "harness/cmocka.h"
 #include "harness/three.h"
 
-#include "base/memory.h"
-
-#include <string.h>
-
 /* A protocol call: inputs in the clear, which all parties share, and shares that come back. */
 #define CALL_MOST 1100 /* n */
 struct call {
@@ -41,5 +37,5 @@ static const uint64_t edges[] = {0,
                                  (uint64_t)1 << 32};
 
 struct call *fresh(size_t n, uint64_t seed);
-void finish(struct call *c);
+void finish(struct call **c);
 uint64_t mask_of(unsigned width);

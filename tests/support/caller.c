@@ -3,13 +3,14 @@
 
 #include "harness/cmocka.h"
 
-void support_caller_new(struct support_caller *c, const struct support_study *s, const char *key,
-                        unsigned server)
+struct support_caller support_caller_new(const struct support_study *s, const char *key,
+                                         unsigned server)
 {
-    *c = (struct support_caller){.me = NULL};
-    OK(identity_load(&c->me, support_path(s, "%s", key), NULL));
-    OK(netio_new(&c->netio, NULL));
-    OK(dials_new(&c->dial, c->netio, s->study, c->me, server, NULL));
+    struct support_caller c = {.me = NULL};
+    OK(identity_load(&c.me, support_path(s, "%s", key), NULL));
+    OK(netio_new(&c.netio, NULL));
+    OK(dials_new(&c.dial, c.netio, s->study, c.me, server, NULL));
+    return c;
 }
 
 void support_caller_free(struct support_caller *c)

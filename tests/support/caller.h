@@ -16,8 +16,8 @@ struct support_caller {
 };
 
 /* `key` is a file of the study's folder. */
-void support_caller_new(struct support_caller *c, const struct support_study *s, const char *key,
-                        unsigned server);
+struct support_caller support_caller_new(const struct support_study *s, const char *key,
+                                         unsigned server);
 void support_caller_free(struct support_caller *c);
 
 /* Begins a message: its kind. */

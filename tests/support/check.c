@@ -7,8 +7,6 @@
 
 #include <openssl/sha.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A server of a play: which one it is, for the hook. */
 struct player {
@@ -99,9 +97,8 @@ static enum err sit(struct party *p, void *shared)
 
 void play_run(struct check_play *play)
 {
-    enum err e;
     pthread_mutex_init(&play->lock, NULL);
-    e = three_run(7, sit, play, NULL);
+    enum err e = three_run(7, sit, play, NULL);
     assert_true(e != ERR_NOMEM && e != ERR_SYSTEM);
     if (play->cheat == NOBODY)
         OK(e);
@@ -131,13 +128,12 @@ enum err play_open(struct party *p, struct check_play *play, const struct planes
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const size_t words = bits_words(x->n);
     uint64_t *out;
-    enum err e = scratch_array(p->scratch, &out, words);
-    for (unsigned k = 0; e == ERR_OK && k < x->width; k++) {
-        e = move_open(p, OPEN_MASKED, RING_BITS, OPERAND(planes_plane(x, k)), x->n, out);
-        if (e == ERR_OK)
-            bytes_put(&play->opened[p->index], out, words * sizeof *out);
+    TRY(scratch_array(p->scratch, &out, words));
+    for (unsigned k = 0; k < x->width; k++) {
+        TRY(move_open(p, OPEN_MASKED, RING_BITS, OPERAND(planes_plane(x, k)), x->n, out));
+        bytes_put(&play->opened[p->index], out, words * sizeof *out);
     }
-    return e;
+    return ERR_OK;
 }
 
 void play_masked(const struct check_play *play, const struct check_play *other, uint64_t round,
@@ -169,9 +165,8 @@ bool play_opened_all(const struct check_play *play, const struct check_play *hon
 
 bool play_has_sent(struct check_play *play, unsigned server, uint64_t round, enum net_peer to)
 {
-    bool any;
     pthread_mutex_lock(&play->lock);
-    any = play->sent[server][round][to][0].size > 0;
+    bool any = play->sent[server][round][to][0].size > 0;
     pthread_mutex_unlock(&play->lock);
     return any;
 }

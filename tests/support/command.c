@@ -2,14 +2,10 @@
 
 #include "harness/cmocka.h"
 
-#include "base/file.h"
 #include "parties/command/command.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define ARGS_MAX 20
 
@@ -33,10 +29,9 @@ static void redirect(const char *path, int to)
 void support_command(struct command_outcome *o, const char *out, const char *err,
                      const char *const *arguments)
 {
-    pid_t child;
     int status;
     fflush(NULL);
-    child = fork();
+    pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         struct log log = {.file = stderr, .level = LOG_INFO};
@@ -57,4 +52,12 @@ void support_command(struct command_outcome *o, const char *out, const char *err
     o->code = WEXITSTATUS(status);
     support_text(out, o->out, sizeof o->out);
     support_text(err, o->err, sizeof o->err);
+}
+
+void support_ends(int code, struct command_outcome *o, const char *out, const char *err,
+                  const char *const *arguments)
+{
+    support_command(o, out, err, arguments);
+    if (o->code != code)
+        fail_msg("%s ended with %d, not %d: %s", arguments[0], o->code, code, o->err);
 }

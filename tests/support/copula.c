@@ -2,8 +2,6 @@
 
 #include "harness/cmocka.h"
 
-#include <string.h>
-
 void copula_stage_clear(struct copula_stage *s)
 {
     table_free(&s->table);
@@ -27,15 +25,13 @@ enum err copula_stage_run(struct copula_result **result, const struct copula_sta
                           const struct copula_options *o, const struct plaintext_noise *noise)
 {
     struct plaintext *p CLEAN(plaintext_free) = NULL;
-    struct aim_backend backend;
     OK(plaintext_new(&p, s->pairs, s->table, noise, NULL));
-    backend = plaintext_backend(p);
+    struct aim_backend backend = plaintext_backend(p);
     return copula_run(result, o, &backend, NULL);
 }
 
 enum err support_no_noise(void *self, size_t n, int64_t *out)
 {
-    (void)self;
     memset(out, 0, n * sizeof *out);
     return ERR_OK;
 }

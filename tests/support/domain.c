@@ -2,8 +2,6 @@
 
 #include "harness/cmocka.h"
 
-#include <stdio.h>
-
 struct domain *support_domain(const uint32_t *size, size_t attributes)
 {
     struct domain *d;

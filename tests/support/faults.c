@@ -5,18 +5,9 @@
 #include "tests/support/faults.h"
 
 #include <dirent.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define CODES 6 /* documented exit codes are 0 to 6 */
 #define LOG_SIZE 8192
-
-static bool tries_all(void)
-{
-    return getenv("TREFOIL_LONG") != NULL;
-}
 
 /*
  * A study of one owner, whose table is o0.csv; the test's initial state may hold other
@@ -32,14 +23,13 @@ static int faults_new(void **state)
         .round_s = 5, /* what a fault takes away is waited for so long */
         .more = "impossible: [{age: 8, ward: d}]\n"};
     const struct study_options *o = *state != NULL ? *state : &small;
-    struct table *t;
+    struct table *t CLEAN(table_free) = NULL;
     memset(&c, 0, sizeof c);
     *state = &c;
     if (support_study_new(&c.s, o, &quiet) != ERR_OK ||
         support_table(&t, c.s.study->domain, 200, 1) != ERR_OK ||
         table_write_csv(file(&c, "o0.csv"), t, NULL, 1, &quiet) != ERR_OK)
         return -1;
-    table_free(&t);
     support_study_file(&c.s, "work", c.folder);
     support_study_file(&c.s, "done", c.done);
     return 0;
@@ -129,7 +119,7 @@ static void sweep(struct faults_scene *c, faults_trial survives, unsigned server
     for (unsigned i = 0; i < servers; i++)
         if (one > 0)
             faults += survives(c, i, w->kind, one);
-        else if (tries_all())
+        else if (getenv("TREFOIL_LONG") != NULL)
             faults += sweep_all(c, survives, i, w);
         else if (i == w->victim)
             faults += survives(c, i, w->kind, first + w->step) || survives(c, i, w->kind, first);
@@ -147,7 +137,6 @@ void faults_sweep(struct faults_scene *c, faults_trial survives, unsigned server
 int faults_main(int argc, char **argv)
 {
 #if defined(__SANITIZE_THREAD__)
-    (void)argc, (void)argv;
     printf("# SKIP a sanitizer has allocation for itself\nok 1 - faults # SKIP\n1..1\n");
     return 0;
 #else
@@ -168,14 +157,13 @@ static bool try_command(struct faults_scene *c, const struct faults_command *t, 
                         long n)
 {
     const char *log = file(c, "command.log");
-    int code;
     support_remove(c->folder);
     assert_int_equal(mkdir(c->folder, 0700), 0);
     if (t->copy != NULL)
         faults_copy(t->copy, c->folder);
     unlink(log);
     faults_arm(c, kind, n);
-    code = support_run(log, 60, t->arguments);
+    int code = support_run(log, 60, t->arguments);
     faults_disarm();
     faults_expect_words(log, code, kind, n);
     if (code == 0)
@@ -193,7 +181,7 @@ void faults_command(struct faults_scene *c, const struct faults_command *t)
     for (size_t k = 0; k < KINDS; k++) {
         bool often = strcmp(kinds[k], "alloc@") == 0 || strcmp(kinds[k], "read:") == 0;
         long later = often && t->step > 1 ? 1 + t->step : 3;
-        if (tries_all())
+        if (getenv("TREFOIL_LONG") != NULL)
             for (long n = 1; try_command(c, t, kinds[k], n); n++)
                 faults++;
         else

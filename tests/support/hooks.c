@@ -33,9 +33,8 @@ static struct hooked *place_of(const struct party *p)
 
 static struct hooked hooked(const struct party *p)
 {
-    struct hooked h;
     pthread_mutex_lock(&hooks.lock);
-    h = *place_of(p);
+    struct hooked h = *place_of(p);
     pthread_mutex_unlock(&hooks.lock);
     return h;
 }

@@ -3,13 +3,12 @@
 struct bytes with_keys(const struct parse_fixture *f, const char *text)
 {
     struct bytes b = {0};
-    for (; *text != '\0'; text++) {
+    for (; *text != '\0'; text++)
         if (text[0] == '@' && text[1] >= '0' && text[1] <= '9') {
             const char *key = f->key[*++text - '0'];
             bytes_put(&b, key, strlen(key));
         } else
             bytes_put_u8(&b, (uint8_t)*text);
-    }
     OK(bytes_ok(&b));
     return b;
 }
@@ -32,10 +31,8 @@ struct bytes edited(const char *text, const char *find, const char *replace)
 enum err parse_text(struct parse_fixture *f, const char *text, struct study **study)
 {
     struct bytes b CLEAN(bytes_clear) = with_keys(f, text);
-    enum err e;
     f->sink[0] = '\0';
-    e = study_parse(study, "t.yaml", b.data, b.size, &f->log);
-    return e;
+    return study_parse(study, "t.yaml", b.data, b.size, &f->log);
 }
 
 enum err parse_edit(struct parse_fixture *f, const char *find, const char *replace,

@@ -7,13 +7,8 @@
 #include "harness/cmocka.h"
 
 #include "aim/table/table.h"
-#include "base/bytes.h"
-#include "base/secret.h"
 #include "parties/study/identity.h"
 #include "parties/study/study.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static const char base_text[] = "study: test\n"                                             /* 1 */
                                 "domain:\n"                                                 /* 2 */

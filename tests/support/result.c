@@ -2,10 +2,6 @@
 
 #include "harness/cmocka.h"
 
-#include "base/file.h"
-
-#include <string.h>
-
 void support_drop_result(const struct support_study *s, const char *folder)
 {
     static const char *const files[] = {"model", "errors", "measurements.json", "synthetic.csv",

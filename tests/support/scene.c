@@ -2,13 +2,9 @@
 
 #include "parties/exchange/dials.h"
 
-#include <unistd.h>
-
 void start_server(struct scene *c, unsigned i, const char *study)
 {
-    unlink(file(c, "server%u.log", i));
-    c->server[i] = support_serve(&c->s, i, study);
-    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 60));
+    c->server[i] = support_serve_ready(&c->s, i, study);
 }
 
 void restart_server(struct scene *c, unsigned i, const char *study)
@@ -65,11 +61,10 @@ void scene_interrupt(struct scene *c)
 
 void scene_continue_elsewhere(struct scene *c)
 {
-    const char *number;
     json_auto_t *stats = json_load_file(file(c, "out/stats.json"), 0, NULL);
     for (unsigned i = 0; i < c->s.study->servers; i++)
         start_server(c, i, c->s.path);
-    number = json_string_value(json_object_get(stats, "run"));
+    const char *number = json_string_value(json_object_get(stats, "run"));
     assert_non_null(number);
     expect_code(run_into(c, "second", "--continue", number), 0, file(c, "second.log"));
 }
@@ -284,11 +279,10 @@ struct table *scene_rows(const struct scene *c, unsigned owner)
 void scene_name_rows(struct scene *c, unsigned owner, size_t (*person)(unsigned owner, size_t row))
 {
     struct bytes from CLEAN(bytes_clear) = {0}, to CLEAN(bytes_clear) = {0};
-    const char *line;
     size_t i = 0;
     OK(file_read(file(c, "o%u.csv", owner), 1 << 20, &from, NULL));
     bytes_put_u8(&from, 0);
-    line = (const char *)from.data;
+    const char *line = (const char *)from.data;
     for (const char *end; (end = strchr(line, '\n')) != NULL; line = end + 1, i++) {
         char name[40] = "who,";
         if (i > 0)

@@ -6,16 +6,11 @@
 
 #include "aim/table/csv.h"
 #include "aim/workload/tabulate.h"
-#include "base/file.h"
-#include "base/memory.h"
 #include "parties/analyst/central.h"
 #include "parties/audit/audit_file.h"
 #include "parties/setting/upload.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define OWNERS 3
 

@@ -57,11 +57,9 @@ enum err stage_with(struct store *store, const struct store_round *r, const stru
 {
     struct bytes noise CLEAN(bytes_clear) = {0}, ids CLEAN(bytes_clear) = {0};
     uint8_t next[32] = {0};
-    enum err e;
     bytes_put(&noise, "these are the shares", 20);
     bytes_put(&ids, "0123456789abcdef", UPLOAD_ID_SIZE);
-    e = store_stage(store, r, after, &ids, &noise, next);
-    return e;
+    return store_stage(store, r, after, &ids, &noise, next);
 }
 
 /* The ledger after one more debit; *head is the one before it. */
@@ -130,11 +128,10 @@ void debit_times(struct stores_bench *b, unsigned server, unsigned from, unsigne
 {
     for (unsigned i = from; i < to; i++) {
         const struct store_round r = round_of(1, i);
-        struct vouchers v;
         uint8_t next[32];
         OK(stage_at(b->store[server], &r, i + 1));
         staged_head(b->store[server], next);
-        v = vouchers_of(b, next);
+        struct vouchers v = vouchers_of(b, next);
         OK(bind(b->store[server], &r, &v));
     }
 }

@@ -2,13 +2,10 @@
 #pragma once
 
 #include "harness/cmocka.h"
-#include "harness/study.h"
 #include "harness/three.h"
 #include "tests/support/store.h"
 
 #include "parties/store/store_private.h"
-
-#include <string.h>
 
 struct stores_bench {
     struct support_study s;

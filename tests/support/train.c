@@ -2,21 +2,20 @@
 
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
-
-void train_start(struct train_scene *s, uint32_t classes, unsigned norm, uint32_t size)
+struct train_scene train_start(uint32_t classes, unsigned norm, uint32_t size)
 {
     const struct features_terms terms = {.target = 1, .numbers = norm > 0, .norm = norm};
     const char *missing = norm > 0 ? NULL : "";
-    *s = (struct train_scene){0};
-    OK(domain_new(&s->domain));
-    OK(domain_add_integer(s->domain, "a", 0, size - 1, missing, DOMAIN_CLIP, NULL));
-    OK(domain_add_integer(s->domain, "y", 0, classes - 1, "?", DOMAIN_CLIP, NULL));
-    OK(domain_add_integer(s->domain, "b", 5, 4 + size, NULL, DOMAIN_CLIP, NULL));
-    OK(features_new(&s->f, s->domain, &terms, NULL));
-    OK(table_new(&s->table, s->domain, 0));
-    OK(memory_new(&s->weight, features_weights(s->f)));
-    OK(memory_new(&s->sums, features_weights(s->f)));
+    struct train_scene s = {0};
+    OK(domain_new(&s.domain));
+    OK(domain_add_integer(s.domain, "a", 0, size - 1, missing, DOMAIN_CLIP, NULL));
+    OK(domain_add_integer(s.domain, "y", 0, classes - 1, "?", DOMAIN_CLIP, NULL));
+    OK(domain_add_integer(s.domain, "b", 5, 4 + size, NULL, DOMAIN_CLIP, NULL));
+    OK(features_new(&s.f, s.domain, &terms, NULL));
+    OK(table_new(&s.table, s.domain, 0));
+    OK(memory_new(&s.weight, features_weights(s.f)));
+    OK(memory_new(&s.sums, features_weights(s.f)));
+    return s;
 }
 
 void train_end(struct train_scene *s)

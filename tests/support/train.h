@@ -15,7 +15,7 @@ struct train_scene {
 };
 
 /* Columns have `size` codes; norm 0: one-hot, and a may be missing. No rows yet. */
-void train_start(struct train_scene *s, uint32_t classes, unsigned norm, uint32_t size);
+struct train_scene train_start(uint32_t classes, unsigned norm, uint32_t size);
 void train_end(struct train_scene *s);
 /* Rows whose b has this code are kept back for a test; b gives no features then. */
 void train_keep(struct train_scene *s, uint32_t code);

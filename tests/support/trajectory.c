@@ -1,7 +1,6 @@
 #include "tests/support/trajectory.h"
 
 #include "aim/train/slope.h"
-#include "harness/cmocka.h"
 
 /* Noise is what was opened, less the gradient or the counts of all rows at these weights. */
 static void check_step(struct slope *rows, const json_t *step, const char *key,

@@ -52,47 +52,39 @@ static enum err columns_of(const struct whole *w, unsigned o, const struct table
 enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts[3],
                    struct log *log)
 {
-    struct table *all = NULL, *t = NULL;
+    const struct study *study = w->s.study;
+    const unsigned form = study_upload_form(study, o);
     struct domain *own CLEAN(domain_free) = NULL;
+    struct table *all CLEAN(table_free) = NULL, *t CLEAN(table_free) = NULL;
     struct identity *me CLEAN(identity_free) = NULL;
     struct bytes packed CLEAN(bytes_clear) = {0};
     uint8_t secret[UPLOAD_SECRET_SIZE] = {1};
-    enum err e;
-    e = identity_load(&me, support_path(&w->s, "o%u.key", o), log);
-    if (e == ERR_OK)
-        e = rows_of(w, o, &all);
-    if (e == ERR_OK && w->persons.count > 0)
-        e = key_rows(w, o, all);
-    if (e == ERR_OK && changed)
+    TRY(identity_load(&me, support_path(&w->s, "o%u.key", o), log));
+    TRY(rows_of(w, o, &all));
+    if (w->persons.count > 0)
+        TRY(key_rows(w, o, all));
+    if (changed)
         all->rows--;
-    if (e == ERR_OK)
-        e = columns_of(w, o, all, &own, &t);
-    if (e == ERR_OK)
-        e = pack_table(w->s.study, o, study_upload_form(w->s.study, o), t, &packed);
+    TRY(columns_of(w, o, all, &own, &t));
+    TRY(pack_table(study, o, form, t, &packed));
     marks_secret(secret, sizeof secret);
     marks_secret(packed.data, packed.size);
-    if (e == ERR_OK)
-        e = upload_make(parts, &three_split, me, o, secret, w->s.study,
-                        study_upload_form(w->s.study, o), &packed);
-    for (unsigned i = 0; e == ERR_OK && i < 3; i++) {
+    TRY(upload_make(parts, &three_split, me, o, secret, study, form, &packed));
+    for (unsigned i = 0; i < 3; i++) {
         marks_public(parts[i].vector.data, parts[i].vector.size); /* until the engine gets it */
         marks_public(&parts[i], sizeof parts[i]);
     }
+    if (study->link.on) {
+        TRY(memory_hand_over(&w->own[o], &t));
+        return memory_hand_over(&w->columns[o], &own);
+    }
+    if (w->persons.count > 0)
+        return w->persons.unsorted == o + 1 ? ERR_OK : central_append(w->all, all);
     /* whole rows count once; in a batch, only those that its last owner has too */
-    if (e == ERR_OK && w->s.study->link.on) {
-        w->own[o] = t;
-        w->columns[o] = own;
-        t = NULL;
-        own = NULL;
-    } else if (e == ERR_OK && w->persons.count > 0)
-        e = w->persons.unsorted == o + 1 ? ERR_OK : central_append(w->all, all);
-    else if (e == ERR_OK && !changed && t->domain->attributes == w->s.study->domain->attributes)
-        e = central_append(w->all, all);
-    else if (e == ERR_OK && !changed && w->s.study->owner[o].batch != o)
-        e = central_append(w->all, all);
-    table_free(&all);
-    table_free(&t);
-    return e;
+    if (!changed &&
+        (t->domain->attributes == study->domain->attributes || study->owner[o].batch != o))
+        TRY(central_append(w->all, all));
+    return ERR_OK;
 }
 
 /* What the servers make of the owners' tables; nothing of a batch in which one is not sorted. */
@@ -110,24 +102,22 @@ static enum err link_all(struct whole *w)
 
 static enum err share_all(struct whole *w, struct log *log)
 {
+    const struct study *study = w->s.study;
     size_t surplus;
-    enum err e = table_new(&w->all, w->s.study->domain, 0);
-    if (e == ERR_OK && w->persons.count > 0)
-        e = table_keep_keys(w->all);
-    for (unsigned o = 0; e == ERR_OK && o < OWNERS; o++) {
-        e = share_one(w, o, 0, w->parts[o], log);
-        if (e == ERR_OK && w->s.study->link.on && o == OWNERS - 1)
-            e = link_all(w);
-        else if (e == ERR_OK && w->persons.count > 0 && o == OWNERS - 1)
-            e = table_bound(w->all, w->s.study->rows_per_person, &surplus);
-        if (e == ERR_OK)
-            e = table_new(&w->stage[o], w->s.study->domain, 0);
-        if (e == ERR_OK)
-            e = central_append(w->stage[o], w->all);
-        if (e == ERR_OK)
-            e = support_units(w->stage[o]);
+    TRY(table_new(&w->all, study->domain, 0));
+    if (w->persons.count > 0)
+        TRY(table_keep_keys(w->all));
+    for (unsigned o = 0; o < OWNERS; o++) {
+        TRY(share_one(w, o, 0, w->parts[o], log));
+        if (study->link.on && o == OWNERS - 1)
+            TRY(link_all(w));
+        else if (w->persons.count > 0 && o == OWNERS - 1)
+            TRY(table_bound(w->all, study->rows_per_person, &surplus));
+        TRY(table_new(&w->stage[o], study->domain, 0));
+        TRY(central_append(w->stage[o], w->all));
+        TRY(support_units(w->stage[o]));
     }
-    return e;
+    return ERR_OK;
 }
 
 enum err count_all(struct three *g, const struct upload *uploads, size_t count)
@@ -252,36 +242,28 @@ static enum err open_again(struct whole_seat *s, struct engine_step *step, const
 
 enum err perform(struct whole_seat *s, const struct ask *a, struct ask_told *told)
 {
-    struct engine_step step;
+    struct engine_step step CLEAN(three_step_clear) = {0};
     struct range_place place;
     struct bytes kept CLEAN(bytes_clear) = {0};
     struct tape range CLEAN(tape_free) = {0};
-    enum err e;
     TRY(three_prepare(s->engine, a, &step));
     range_next(&s->engine->tape, three_step(&step)->noise, &place);
-    e = three_reserve(s->engine, &step);
-    if (e == ERR_OK && !check_clean(s->engine->party))
-        e = ERR_MISUSE;
-    if (e == ERR_OK)
-        e = range_is_made(&s->engine->tape, three_step(&step)->noise)
-                ? range_cut(&s->engine->tape, three_step(&step)->noise, &range)
-                : ERR_MISUSE;
-    if (e == ERR_OK)
-        e = range_write(&range, &kept);
-    if (e == ERR_OK)
-        e = remember(s, &range, NOISE_GUMBEL);
-    if (e == ERR_OK)
-        e = remember(s, &range, NOISE_GAUSS);
-    if (e == ERR_OK)
-        e = open_step(s, &step, &range, told);
-    if (e == ERR_OK)
-        e = range_return(&s->engine->tape, &range);
-    if (e == ERR_OK && s->w->twice)
-        e = open_again(s, &step, &kept, &place, told);
+    TRY(three_reserve(s->engine, &step));
+    if (!check_clean(s->engine->party))
+        return ERR_MISUSE;
+    TRY(range_is_made(&s->engine->tape, three_step(&step)->noise)
+            ? range_cut(&s->engine->tape, three_step(&step)->noise, &range)
+            : ERR_MISUSE);
+    TRY(range_write(&range, &kept));
+    TRY(remember(s, &range, NOISE_GUMBEL));
+    TRY(remember(s, &range, NOISE_GAUSS));
+    TRY(open_step(s, &step, &range, told));
+    TRY(range_return(&s->engine->tape, &range));
+    if (s->w->twice)
+        TRY(open_again(s, &step, &kept, &place, told));
     /* only these were used of the Gaussians that were ready for the largest candidate */
     s->w->used[NOISE_GAUSS][s->index] -= three_step(&step)->noise[NOISE_GAUSS] - told->values;
-    three_step_clear(&step);
-    return e;
+    return ERR_OK;
 }
 
 enum err seat_ask(void *self, const struct ask *a, struct ask_told *told)
@@ -305,18 +287,14 @@ enum err load_engine(struct whole *w, struct party *p, struct three **engine)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     static const struct check_guard nobody;
-    enum err e = three_check(p, w->s.study, &nobody);
-    if (e == ERR_OK)
-        e = three_new(engine, p, w->s.study, w->bounds, id, p->log);
-    if (e != ERR_OK)
-        return e;
+    TRY(three_check(p, w->s.study, &nobody));
+    TRY(three_new(engine, p, w->s.study, w->bounds, id, p->log));
     w->again[p->index] = (struct whole_again){w, p};
     (*engine)->uploads = (struct engine_uploads){read_again, &w->again[p->index]};
-    if (w->coming == BETWEEN_ROUNDS)
-        return e;
-    for (unsigned o = w->coming == ONE_BY_ONE ? 1 : OWNERS; e == ERR_OK && o <= OWNERS; o++)
-        e = add_uploads(w, *engine, o);
-    return e;
+    for (unsigned o = w->coming == ONE_BY_ONE ? 1 : OWNERS;
+         w->coming != BETWEEN_ROUNDS && o <= OWNERS; o++)
+        TRY(add_uploads(w, *engine, o));
+    return ERR_OK;
 }
 
 static enum err take_look(struct whole_seat *s, uint64_t multiplier)
@@ -346,13 +324,15 @@ enum err run_mpc(struct party *p, void *shared)
     return e;
 }
 
-void whole_new(struct whole *w, const struct study_options *o)
+struct whole *whole_new(const struct study_options *o)
 {
-    whole_new_persons(w, o, &(const struct whole_persons){0});
+    struct whole *w = NULL;
+    OK(memory_new(&w, 1));
+    whole_fill(w, o, &(const struct whole_persons){0});
+    return w;
 }
 
-void whole_new_persons(struct whole *w, const struct study_options *o,
-                       const struct whole_persons *persons)
+void whole_fill(struct whole *w, const struct study_options *o, const struct whole_persons *persons)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     memset(w, 0, sizeof *w);
@@ -362,10 +342,8 @@ void whole_new_persons(struct whole *w, const struct study_options *o,
     OK(bounds_new(&w->bounds, w->s.study, &log));
     OK(share_all(w, &log));
     for (unsigned kind = 0; kind < 2; kind++)
-        for (unsigned i = 0; i < 3; i++) {
+        for (unsigned i = 0; i < 3; i++)
             w->noise[kind][i] = memory_array(NOISE_MAX, sizeof(uint64_t));
-            assert_non_null(w->noise[kind][i]);
-        }
 }
 
 void whole_free(struct whole *w)
@@ -384,6 +362,12 @@ void whole_free(struct whole *w)
     table_free(&w->all);
     bounds_free(&w->bounds);
     support_study_free(&w->s);
+}
+
+void whole_end(struct whole **w)
+{
+    whole_free(*w);
+    memory_free(w);
 }
 
 static enum err next_samples(struct whole_replay *r, enum noise_law kind, size_t n, int64_t *out)

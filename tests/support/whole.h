@@ -6,20 +6,16 @@
 
 #include "harness/cmocka.h"
 #include "harness/study.h"
-#include "harness/three.h"
 #include "tests/support/marks.h"
 
 #include "aim/run/loop.h"
 #include "aim/run/plaintext.h"
-#include "base/memory.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/owner/pack.h"
 #include "parties/server/round.h"
 #include "parties/setting/upload.h"
 #include "parties/settings/three/engine.h"
-
-#include <string.h>
 
 #define OWNERS 3
 
@@ -92,9 +88,11 @@ enum err seat_ask(void *self, const struct ask *a, struct ask_told *told);
 struct aim_backend seat_backend(struct whole_seat *seat);
 enum err load_engine(struct whole *w, struct party *p, struct three **engine);
 enum err run_mpc(struct party *p, void *shared);
-void whole_new(struct whole *w, const struct study_options *o);
-void whole_new_persons(struct whole *w, const struct study_options *o,
-                       const struct whole_persons *persons);
+struct whole *whole_new(const struct study_options *o);
+void whole_end(struct whole **w);
+/* The same within something else. */
+void whole_fill(struct whole *w, const struct study_options *o,
+                const struct whole_persons *persons);
 void whole_free(struct whole *w);
 
 /* --- the plaintext twin: the noise that all three used, opened -------------------------------- */

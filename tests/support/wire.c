@@ -27,11 +27,10 @@ static unsigned tapped;
 static void hear(struct channel *c, const uint8_t *frame, size_t size)
 {
     struct frame_header h;
-    uint8_t *plain;
     c->failed = frame_parse(&h, frame, size);
     if (c->failed != ERR_OK || h.kind != FRAME_DATA || h.sequence < c->frames)
         return; /* a frame that did not fit comes again */
-    plain = memory_array(h.length + 1, 1);
+    uint8_t *plain = memory_array(h.length + 1, 1);
     if (plain == NULL) {
         c->failed = ERR_NOMEM;
         return;

@@ -5,13 +5,9 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include <zmq.h>
 
 static int reach(const char *endpoint)
@@ -100,11 +96,10 @@ static void attack(const struct withhold_record *w)
 
 pid_t support_withhold(const struct withhold_record *w)
 {
-    pid_t child;
     assert_true(w->connections <= WITHHOLD_CONNECTIONS);
     fflush(stdout);
     fflush(stderr);
-    child = fork();
+    pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0)
         attack(w);

@@ -9,13 +9,6 @@
 #include "aim/answer/answer.h"
 #include "aim/model/model_densities.h"
 #include "aim/model/model_private.h"
-#include "base/memory.h"
-#include "base/random.h"
-#include "base/text.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define COLUMNS 5
 #define ATOMS 16
@@ -297,10 +290,9 @@ static void enumerate(const struct answer_world *w, const struct condition *c, u
     memset(t, 0, sizeof *t);
     for (bool more = true; more;) {
         const struct atom *x[COLUMNS];
-        double p;
         for (unsigned i = 0; i < COLUMNS; i++)
             x[i] = &w->atom[i][at[i]];
-        p = weight_of(w->model, x);
+        double p = weight_of(w->model, x);
         for (unsigned i = 0; i < COLUMNS; i++)
             p *= x[i]->share;
         z += p;
@@ -448,11 +440,9 @@ static bool compare(const struct answer_world *w, unsigned y, unsigned group,
     struct question *q CLEAN(question_free) = NULL;
     struct answer *a CLEAN(answer_free) = NULL;
     struct answer_twin t;
-    char said[1024] = "";
-    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
-    struct question_text from;
+    LOG_INTO(log, said, LOG_ERROR);
     put_question(&text, w, y, group, c);
-    from = (struct question_text){.text = (const char *)text.data};
+    struct question_text from = {.text = (const char *)text.data};
     if (question_parse(&q, w->domain, &from, &log) != ERR_OK) {
         support_says(said, "cases");
         return false;
@@ -505,11 +495,10 @@ static void three_groups_add_up(const struct answer_world *w, const struct answe
                                 const char *columns)
 {
     struct question *q CLEAN(question_free) = NULL;
-    struct answer *three CLEAN(answer_free) = NULL;
     char text[400];
     snprintf(text, sizeof text, "SELECT COUNT(*) FROM t GROUP BY %s, \"%s\"", columns,
              w->domain->attribute[2].name);
-    three = answered(w, text, &q);
+    struct answer *three CLEAN(answer_free) = answered(w, text, &q);
     for (size_t line = 0; line < both->lines; line++) {
         const size_t codes = three->lines / both->lines;
         double sum = 0;
@@ -523,7 +512,6 @@ static void three_groups_add_up(const struct answer_world *w, const struct answe
 static size_t check_lines(const struct answer_world *w)
 {
     struct question *q CLEAN(question_free) = NULL, *ordered CLEAN(question_free) = NULL;
-    struct answer *all CLEAN(answer_free) = NULL, *some CLEAN(answer_free) = NULL;
     size_t *lines CLEAN(memory_release) = NULL, *shown CLEAN(memory_release) = NULL;
     char text[600], columns[200];
     size_t n, m, above = 0;
@@ -531,7 +519,7 @@ static size_t check_lines(const struct answer_world *w)
     snprintf(columns, sizeof columns, "\"%s\", \"%s\"", w->domain->attribute[0].name,
              w->domain->attribute[1].name);
     snprintf(text, sizeof text, "SELECT COUNT(*) FROM t GROUP BY %s", columns);
-    all = answered(w, text, &q);
+    struct answer *all CLEAN(answer_free) = answered(w, text, &q);
     OK(answer_shown(all, &shown, &m));
     for (size_t i = 0; i < m; i++)
         mean += all->rows[shown[i]] / (double)m;
@@ -541,7 +529,7 @@ static size_t check_lines(const struct answer_world *w)
              "SELECT COUNT(*) AS n FROM t GROUP BY %s HAVING n > %.17g ORDER BY n DESC, \"%s\" "
              "LIMIT 3",
              columns, mean, w->domain->attribute[1].name);
-    some = answered(w, text, &ordered);
+    struct answer *some CLEAN(answer_free) = answered(w, text, &ordered);
     OK(answer_shown(some, &lines, &n));
     assert_int_equal(n, above < 3 ? above : 3);
     for (size_t i = 0; i < n; i++) {
@@ -599,14 +587,13 @@ TEST(shares_are_those_of_counts)
     for (size_t i = 0; i < 15; i++) {
         const char *c = conditions[i % 5], *all = where[i / 5];
         struct bytes text CLEAN(bytes_clear) = {0};
-        struct question_text from;
         struct answer *a[3] = {NULL};
         struct question *q[3] = {NULL};
         text_put(&text, "SELECT SHARE(%s) FROM t WHERE %s GROUP BY flag, ward;", c, all);
         text_put(&text, "SELECT COUNT(*) FROM t WHERE (%s) AND (%s) GROUP BY flag, ward;", c, all);
         text_put(&text, "SELECT COUNT(*) FROM t WHERE NOT(%s) AND(%s) GROUP BY flag, ward", c, all);
         bytes_put_u8(&text, 0);
-        from = (struct question_text){.text = (const char *)text.data};
+        struct question_text from = {.text = (const char *)text.data};
         for (size_t k = 0; k < 3; k++) {
             OK(question_parse(&q[k], w.domain, &from, NULL));
             OK(answer_new(&a[k], w.sums, &w.inside, q[k], NULL));
@@ -626,11 +613,6 @@ TEST(shares_are_those_of_counts)
         }
     }
     assert_true(known > 50);
-}
-
-static double operated(char op, double a, double b)
-{
-    return op == '+' ? a + b : op == '-' ? a - b : op == '*' ? a * b : a / b;
 }
 
 /* An operation gives what it gives on the answers to its two sides, on every line. */
@@ -668,7 +650,10 @@ TEST(arithmetic_is_that_of_the_answers)
                                       *of[2] = {&a[1]->value[line], &a[2]->value[line]};
             const double x = numbers[0] ? strtod(asked[i].left, NULL) : of[0]->number;
             const double y = numbers[1] ? strtod(asked[i].right, NULL) : of[1]->number;
-            const double right = operated(asked[i].op, x, y);
+            const double right = asked[i].op == '+'   ? x + y
+                                 : asked[i].op == '-' ? x - y
+                                 : asked[i].op == '*' ? x * y
+                                                      : x / y;
             assert_true(v->known == ((numbers[0] || of[0]->known) && (numbers[1] || of[1]->known) &&
                                      isfinite(right)));
             known += v->known;
@@ -791,8 +776,7 @@ TEST(answers_of_many_cells_and_cases_are_refused)
     struct answer_world w CLEAN(world_free) = {.model = NULL};
     struct question *q CLEAN(question_free) = NULL;
     struct answer *a;
-    char said[1024] = "";
-    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    LOG_INTO(log, said, LOG_ERROR);
     OK(domain_new(&w.domain));
     for (int i = 0; i < 3; i++)
         OK(domain_add_integer(w.domain, names[i], 0, 299, NULL, DOMAIN_CLIP, NULL));

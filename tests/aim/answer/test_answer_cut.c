@@ -6,11 +6,6 @@
 
 #include "aim/answer/answer_private.h"
 #include "aim/model/model_densities.h"
-#include "base/memory.h"
-#include "base/random.h"
-
-#include <math.h>
-#include <string.h>
 
 #define A 12 /* codes of a: four that are alone, two groups of four; */
 #define B 4  /* of b; */
@@ -32,11 +27,6 @@ struct answer_cut_world {
 
 static const struct clique cliques[MEASURED] = {
     {1, {0}}, {1, {1}}, {1, {2}}, {2, {0, 1}}, {2, {1, 2}}};
-
-static double gauss(struct random *r)
-{
-    return ldexp((double)random_gauss(r), -RANDOM_GAUSS_BITS);
-}
 
 /* Each code of a has the same number of rows in every world; b follows from a's group, c from b. */
 static void draw_rows(struct answer_cut_world *w, struct random *r)
@@ -87,7 +77,6 @@ static void make_domain(struct answer_cut_world *w)
 static void world_new(struct answer_cut_world *w, uint64_t seed, double sigma)
 {
     const struct clique all = {3, {0, 1, 2}};
-    struct model_terms t;
     struct model_fitted result;
     struct random r = random_of(seed);
     *w = (struct answer_cut_world){.domain = NULL};
@@ -99,13 +88,13 @@ static void world_new(struct answer_cut_world *w, uint64_t seed, double sigma)
         x->merges = cliques[k].n > 1 ? &w->merges : NULL;
         count(w, x, w->y[k]);
         for (uint64_t i = measurement_cells(x, w->domain); i-- > 0;)
-            w->y[k][i] += sigma * gauss(&r);
+            w->y[k][i] += sigma * ldexp((double)random_gauss(&r), -RANDOM_GAUSS_BITS);
     }
-    t = (struct model_terms){.domain = w->domain,
-                             .merges = &w->merges,
-                             .clique = cliques,
-                             .cliques = MEASURED,
-                             .limit_cells = 1 << 20};
+    struct model_terms t = {.domain = w->domain,
+                            .merges = &w->merges,
+                            .clique = cliques,
+                            .cliques = MEASURED,
+                            .limit_cells = 1 << 20};
     OK(model_new(&w->model, &t, NULL));
     model_set_total(w->model, model_estimate_total(w->domain, w->x, MEASURED));
     OK(model_fit(w->model, w->x, MEASURED, 300, &result, NULL));
@@ -298,14 +287,13 @@ TEST(intervals_of_cut_groups_hold_what_was_drawn)
 TEST(what_was_counted_has_its_noise_alone)
 {
     struct answer_cut_world w CLEAN(world_free);
-    struct answer_value cut, not ;
     world_new(&w, 3, 0.05);
     OK(errors_new(&w.errors, w.model, w.x, MEASURED, NULL, NULL));
-    cut = ask(&w, "SELECT COUNT(*) FROM t WHERE a = 10", 0);
+    struct answer_value cut = ask(&w, "SELECT COUNT(*) FROM t WHERE a = 10", 0);
     assert_true(cut.high - cut.low < 0.5);
     cut = ask(&w, "SELECT COUNT(*) FROM t GROUP BY a", 10);
     assert_true(cut.high - cut.low < 0.5);
-    not = ask(&w, "SELECT COUNT(*) FROM t WHERE a >= 8 AND b = 0", 0);
+    struct answer_value not = ask(&w, "SELECT COUNT(*) FROM t WHERE a >= 8 AND b = 0", 0);
     assert_true(not .high - not .low < 0.5);
     cut = ask(&w, "SELECT COUNT(*) FROM t WHERE a >= 9 AND b = 0", 0);
     assert_true(cut.high - cut.low > 3);

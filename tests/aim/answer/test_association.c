@@ -5,10 +5,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/answer/association.h"
-#include "base/random.h"
-
-#include <math.h>
-#include <string.h>
 
 /*
  * Integers 10 to 13 and a missing one; labels; numbers in bins of different widths; a second pair.
@@ -29,26 +25,26 @@ static void room_clear(struct association_room *r)
     domain_free(&r->d);
 }
 
-static void room_new(struct association_room *r, uint16_t x, uint16_t y)
+static struct association_room room_new(uint16_t x, uint16_t y)
 {
     static const char *const wards[] = {"a", "b", "c"}, *const sexes[] = {"f", "m", "x"};
     static const double edges[] = {0, 0, 1, 5, 40}, levels[] = {0, 0, 1, 1, 2, 2};
-    struct random random;
-    memset(r, 0, sizeof *r);
-    r->x = x;
-    r->y = y;
-    OK(domain_new(&r->d));
-    OK(domain_add_integer(r->d, "age", 10, 13, "?", DOMAIN_CLIP, NULL));
-    OK(domain_add_categorical(r->d, "ward", wards, 3, "?", DOMAIN_REJECT, NULL));
-    OK(domain_add_numeric(r->d, "pay", edges, 5, NULL, DOMAIN_CLIP, NULL));
-    OK(domain_add_categorical(r->d, "sex", sexes, 3, NULL, DOMAIN_REJECT, NULL));
-    OK(domain_add_numeric(r->d, "level", levels, 6, NULL, DOMAIN_CLIP, NULL));
-    OK(densities_even(&r->inside, r->d));
-    random = random_of(7u * x + y);
-    for (uint32_t i = 0; i < r->d->attribute[x].size; i++)
-        for (uint32_t k = 0; k < r->d->attribute[y].size; k++)
-            r->counts[i * r->d->attribute[y].size + k] = (double)(20 + random_below(&random, 30) +
-                                                                  (i + k) % 3 * 40);
+    struct association_room r = {0};
+    r.x = x;
+    r.y = y;
+    OK(domain_new(&r.d));
+    OK(domain_add_integer(r.d, "age", 10, 13, "?", DOMAIN_CLIP, NULL));
+    OK(domain_add_categorical(r.d, "ward", wards, 3, "?", DOMAIN_REJECT, NULL));
+    OK(domain_add_numeric(r.d, "pay", edges, 5, NULL, DOMAIN_CLIP, NULL));
+    OK(domain_add_categorical(r.d, "sex", sexes, 3, NULL, DOMAIN_REJECT, NULL));
+    OK(domain_add_numeric(r.d, "level", levels, 6, NULL, DOMAIN_CLIP, NULL));
+    OK(densities_even(&r.inside, r.d));
+    struct random random = random_of(7u * x + y);
+    for (uint32_t i = 0; i < r.d->attribute[x].size; i++)
+        for (uint32_t k = 0; k < r.d->attribute[y].size; k++)
+            r.counts[i * r.d->attribute[y].size + k] = (double)(20 + random_below(&random, 30) +
+                                                                (i + k) % 3 * 40);
+    return r;
 }
 
 static struct association of(const struct association_room *r, double sigma)
@@ -104,9 +100,9 @@ static double product(const double *v, const double *w, size_t n)
 
 TEST(of_numbers_it_is_the_correlation_of_rows)
 {
-    struct association_room r CLEAN(room_clear);
+    struct association_room r CLEAN(room_clear) = room_new(
+        AGE, LEVEL); /* a bin next to each spike: these have no rows here */
     static struct association_rows rows;
-    room_new(&r, AGE, LEVEL); /* a bin next to each spike: these have no rows here */
     for (uint32_t i = 0; i < r.d->attribute[AGE].size; i++)
         for (uint32_t k = 1; k < 5; k += 2)
             r.counts[i * 5 + k] = 0;
@@ -124,9 +120,8 @@ TEST(of_numbers_it_is_the_correlation_of_rows)
 /* Rows spread over a bin have a variance within it. */
 TEST(a_bin_has_a_mean_and_a_spread)
 {
-    struct association_room r CLEAN(room_clear);
+    struct association_room r CLEAN(room_clear) = room_new(AGE, PAY);
     double sx = 0, sy = 0, sxx = 0, syy = 0, sxy = 0, n = 0;
-    room_new(&r, AGE, PAY);
     for (uint32_t i = 0; i < 4; i++)
         for (uint32_t k = 0; k < 4; k++) {
             static const double low[] = {0, 0, 1, 5}, high[] = {0, 1, 5, 40};
@@ -150,10 +145,9 @@ TEST(labels_explain_a_share_of_the_variance)
     static const uint16_t pairs[2][2] = {{AGE, WARD}, {WARD, LEVEL}};
     static struct association_rows rows;
     for (unsigned t = 0; t < 2; t++) {
-        struct association_room r CLEAN(room_clear);
+        struct association_room r CLEAN(room_clear) = room_new(pairs[t][0], pairs[t][1]);
         const double *v = t == 0 ? rows.x : rows.y, *l = t == 0 ? rows.y : rows.x;
         double between = 0;
-        room_new(&r, pairs[t][0], pairs[t][1]);
         for (uint32_t i = 0; t == 1 && i < 3; i++) /* only the spikes of `level`: 0, 1, 2 */
             r.counts[i * 5 + 1] = r.counts[i * 5 + 3] = 0;
         write_out(&r, &rows, 0, 0);
@@ -173,9 +167,8 @@ TEST(labels_explain_a_share_of_the_variance)
 
 TEST(of_labels_it_is_cramers_v)
 {
-    struct association_room r CLEAN(room_clear);
+    struct association_room r CLEAN(room_clear) = room_new(WARD, SEX);
     double row[3] = {0}, column[3] = {0}, n = 0, chi = 0;
-    room_new(&r, WARD, SEX);
     for (unsigned i = 0; i < 3; i++) /* the fourth is missing, and has rows */
         for (unsigned k = 0; k < 3; k++) {
             row[i] += r.counts[i * 3 + k];
@@ -191,8 +184,7 @@ TEST(of_labels_it_is_cramers_v)
 
 TEST(nothing_to_compute_is_nothing)
 {
-    struct association_room r CLEAN(room_clear);
-    room_new(&r, WARD, SEX);
+    struct association_room r CLEAN(room_clear) = room_new(WARD, SEX);
     memset(r.counts, 0, sizeof r.counts);
     assert_true(of(&r, 5).value == 0 && of(&r, 5).error == 0);
     r.counts[0] = 10; /* one value of each */
@@ -229,8 +221,7 @@ TEST(the_error_is_what_noise_makes)
 {
     static const uint16_t pairs[][2] = {{AGE, PAY}, {AGE, WARD}, {WARD, PAY}, {WARD, SEX}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        struct association_room r CLEAN(room_clear);
-        room_new(&r, pairs[i][0], pairs[i][1]);
+        struct association_room r CLEAN(room_clear) = room_new(pairs[i][0], pairs[i][1]);
         /* so many rows that only the first order matters */
         for (uint32_t k = 0; k < r.d->attribute[r.x].size; k++)
             for (uint32_t j = 0; j < r.d->attribute[r.y].size; j++)
@@ -246,8 +237,7 @@ TEST(noise_alone_shows_something)
 {
     static const uint16_t pairs[][2] = {{AGE, PAY}, {AGE, WARD}, {WARD, PAY}, {WARD, SEX}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        struct association_room r CLEAN(room_clear);
-        room_new(&r, pairs[i][0], pairs[i][1]);
+        struct association_room r CLEAN(room_clear) = room_new(pairs[i][0], pairs[i][1]);
         const uint32_t stride = r.d->attribute[r.y].size;
         for (uint32_t k = 0; k < r.d->attribute[r.x].size; k++)
             for (uint32_t j = 0; j < stride; j++)

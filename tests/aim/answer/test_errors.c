@@ -6,12 +6,6 @@
 #include "aim/answer/errors_private.h"
 #include "aim/model/model_private.h"
 #include "base/digest.h"
-#include "base/file.h"
-#include "base/random.h"
-
-#include <math.h>
-#include <string.h>
-#include <unistd.h>
 
 #define SIGMA 20.0
 #define SIZE 4
@@ -160,11 +154,10 @@ TEST(dependence_is_learned)
     for (int dependent = 0; dependent < 2; dependent++) {
         struct errors_world w CLEAN(world_free);
         struct errors *e CLEAN(errors_free) = NULL;
-        double variance;
         ring(&w, dependent ? 0.3 : 0);
         make(&e, &w);
         assert_true(e->learned);
-        variance = e->apart[0].common + e->apart[0].small / 10000;
+        double variance = e->apart[0].common + e->apart[0].small / 10000;
         if (dependent) /* cells are 1.9 and 0.7 times what independence gives */
             assert_true(variance > 0.05 && variance < 1);
         else
@@ -218,7 +211,6 @@ TEST(what_noise_hides_is_not_taken_for_nothing)
     struct errors_seen seen[400], hidden[100];
     struct errors_list much = {.n = 400, .one = seen}, little = {.n = 100, .one = hidden};
     struct random r = random_of(8);
-    struct errors_size size;
     double z[500];
     random_normals(&r, z, 500);
     for (int i = 0; i < 400; i++)
@@ -227,7 +219,7 @@ TEST(what_noise_hides_is_not_taken_for_nothing)
     for (int i = 0; i < 100; i++) /* less than the noise itself would show */
         hidden[i] = (struct errors_seen){
             .rows = 50, .factor = 0.8, .square = 0.4 * z[400 + i] * z[400 + i], .noise = 0.5};
-    size = errors_likely(&much, 1, 0);
+    struct errors_size size = errors_likely(&much, 1, 0);
     assert_true(size.common + size.small / 1000 > 0.014);
     assert_true(size.common + size.small / 1000 < 0.028);
     size = errors_likely(&little, 1, 0);

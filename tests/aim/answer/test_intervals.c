@@ -4,9 +4,6 @@
 
 #include "aim/answer/answer_private.h"
 #include "aim/model/model_densities.h"
-#include "base/random.h"
-
-#include <math.h>
 
 #define SIGMA 20.0
 #define SIZE 4
@@ -91,10 +88,9 @@ static double half(struct answer_value v)
 TEST(a_counts_interval_is_of_its_noise)
 {
     struct intervals_world w CLEAN(world_free);
-    double wide, narrow;
     world_new(&w, 0, 1);
-    wide = half(ask(&w, CELL, 0.95));
-    narrow = half(ask(&w, CELL, 0.5));
+    double wide = half(ask(&w, CELL, 0.95));
+    double narrow = half(ask(&w, CELL, 0.5));
     assert_true(wide > 0.7 * 1.96 * SIGMA && wide < 1.4 * 1.96 * SIGMA);
     assert_true(narrow / wide > 0.31 && narrow / wide < 0.36); /* of t with 29 degrees: 0.334 */
     assert_true(half(ask(&w, CELL, 0.95)) == wide);
@@ -106,9 +102,8 @@ TEST(rows_of_empty_cells_are_within_the_interval)
     int held = 0;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct intervals_world w CLEAN(world_free);
-        struct answer_value v;
         world_new(&w, 1, seed);
-        v = ask(&w, "SELECT COUNT(*) FROM t WHERE a = 0 AND b > 0", 0.95);
+        struct answer_value v = ask(&w, "SELECT COUNT(*) FROM t WHERE a = 0 AND b > 0", 0.95);
         assert_true(v.number > 0);
         held += v.low < 1;
     }
@@ -121,11 +116,10 @@ TEST(few_rows_have_the_interval_of_their_counts)
     int held = 0, alone = 0;
     for (uint64_t seed = 1; seed <= 100; seed++) {
         struct intervals_world w CLEAN(world_free);
-        struct answer_value v;
         double y;
         world_new(&w, 0.982, seed); /* 18 rows in each cell beside the diagonal */
         y = w.y[4][1];
-        v = ask(&w, CELL, 0.95);
+        struct answer_value v = ask(&w, CELL, 0.95);
         assert_true(fabs(v.high - fmax(v.number, y + 1.959964 * SIGMA)) < 1e-3);
         assert_true(fabs(v.low - fmin(v.number, fmax(0, y - 1.959964 * SIGMA))) < 1e-3);
         held += v.low <= w.truth[1] && w.truth[1] <= v.high;
@@ -142,9 +136,8 @@ TEST(few_rows_have_the_interval_of_their_counts)
 TEST(means_of_few_rows_are_wide)
 {
     struct intervals_world w CLEAN(world_free);
-    struct answer_value v;
     world_new(&w, 0.999, 3);
-    v = ask(&w, "SELECT AVG(b) FROM t WHERE a = 0 AND b > 0", 0.95);
+    struct answer_value v = ask(&w, "SELECT AVG(b) FROM t WHERE a = 0 AND b > 0", 0.95);
     assert_true(v.bounded && v.low == 1 && v.high == 3);
     v = ask(&w, "SELECT AVG(b) FROM t WHERE a = 0", 0.95);
     assert_true(v.bounded && v.high - v.low < 0.1);
@@ -154,15 +147,14 @@ TEST(means_of_few_rows_are_wide)
 TEST(counts_far_from_the_model_widen_an_interval_to_their_side)
 {
     struct intervals_world w CLEAN(world_free);
-    struct answer_value v, up, down;
     double *y;
     world_new(&w, 0, 1);
-    v = ask(&w, CELL, 0.95);
+    struct answer_value v = ask(&w, CELL, 0.95);
     y = &w.errors->count[4].y[1];
     *y = v.number + 10 * SIGMA;
-    up = ask(&w, CELL, 0.95);
+    struct answer_value up = ask(&w, CELL, 0.95);
     *y = v.number - 10 * SIGMA;
-    down = ask(&w, CELL, 0.95);
+    struct answer_value down = ask(&w, CELL, 0.95);
     assert_true(up.number == v.number && up.high > v.number + 9 * SIGMA);
     assert_true(down.number == v.number && down.low < v.number - 9 * SIGMA);
     assert_true(v.high < v.number + 3 * SIGMA && up.low >= v.low && down.high <= v.high);
@@ -246,9 +238,8 @@ TEST(what_was_not_measured_widens_an_interval)
 TEST(extremes_leave_out_what_noise_may_have_put_there)
 {
     struct intervals_world w CLEAN(world_free);
-    struct answer_value v;
     world_new(&w, 0, 1);
-    v = ask(&w, "SELECT MIN(b) FROM t", 0.95);
+    struct answer_value v = ask(&w, "SELECT MIN(b) FROM t", 0.95);
     assert_true(v.bounded && v.low == 0 && v.number >= 0 && v.high <= 3);
     v = ask(&w, "SELECT MAX(b) FROM t WHERE a = 1", 0.95);
     assert_true(v.bounded && v.high == 3 && v.low <= v.number && v.number <= 3);
@@ -292,9 +283,8 @@ TEST(quantiles_of_refits_stay_within_conditions)
 TEST(intervals_keep_to_what_is_possible)
 {
     struct intervals_world w CLEAN(world_free);
-    struct answer_value v;
     world_new(&w, 0.9999, 1);
-    v = ask(&w, CELL, 0.9999); /* almost no rows */
+    struct answer_value v = ask(&w, CELL, 0.9999); /* almost no rows */
     assert_true(v.bounded && v.low >= 0);
     v = ask(&w, "SELECT CORR(a, b) FROM t", 0.9999);
     assert_true(v.bounded && v.low > 0.9 && v.high <= 1);

@@ -11,11 +11,6 @@
 #include "aim/model/sample.h"
 #include "aim/table/derive.h"
 #include "aim/table/rows.h"
-#include "base/memory.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define COLUMNS 6
 #define MANY 400000 /* rows that are filtered */
@@ -41,10 +36,9 @@ static const char *const books[][2] = {
 /* region is the book's, month that of `went`. */
 static void add_computed(struct derive_list *list)
 {
-    struct derive *e;
     OK(memory_new(&list->of, 2));
     list->count = 2;
-    e = &list->of[0];
+    struct derive *e = &list->of[0];
     *e = (struct derive){.name = memory_string("region"),
                          .text = memory_string("lookup"),
                          .op = DERIVE_LOOKUP,
@@ -174,11 +168,10 @@ static size_t feature(const struct rows_world *w, const struct rows_row *row, si
 {
     const struct domain_attribute *d = &w->r.domain->attribute[a];
     const uint32_t code = row->code[a];
-    double low, width;
     if (!domain_has_bins(d) || code >= d->values)
         return code * 4;
-    low = d->edges[code];
-    width = d->edges[code + 1] - low;
+    double low = d->edges[code];
+    double width = d->edges[code + 1] - low;
     return code * 4 + (width > 0 ? (size_t)fmin(3, 4 * (row->x[a] - low) / width) : 0);
 }
 
@@ -259,10 +252,9 @@ TEST(rows_on_condition_are_like_filtered_ones)
 {
     struct rows_world w CLEAN(world_free) = {0};
     struct table *all CLEAN(table_free) = NULL;
-    struct rows_row *many;
     world_new(&w);
     OK(sample_independent(&all, w.r.model, MANY, 1, NULL));
-    many = rows_of(&w, all);
+    struct rows_row *many = rows_of(&w, all);
     for (size_t k = 0; k < sizeof conditions / sizeof *conditions; k++) {
         struct table *t CLEAN(table_free) = NULL, *whole CLEAN(table_free) = NULL;
         struct rows_row *some, *left = memory_array(MANY, sizeof *left);
@@ -295,13 +287,12 @@ TEST(conditions_on_books_of_numbers_are_sets)
         {"3", "north"}, {"5", "south"}, {"6", "north"}, {"7", ""}};
     struct domain *d CLEAN(domain_free) = NULL;
     struct question *a CLEAN(question_free) = NULL, *b CLEAN(question_free) = NULL;
-    struct derive *e;
     const struct derive *bad;
     OK(domain_new(&d));
     OK(domain_add_integer(d, "ward", 2, 8, NULL, DOMAIN_CLIP, NULL));
     OK(memory_new(&d->derived, 1));
     OK(memory_new(&d->derived->computed.of, 1));
-    e = &d->derived->computed.of[d->derived->computed.count++];
+    struct derive *e = &d->derived->computed.of[d->derived->computed.count++];
     *e = (struct derive){.name = memory_string("wing"),
                          .text = memory_string("lookup"),
                          .op = DERIVE_LOOKUP,
@@ -380,8 +371,7 @@ TEST(conditions_on_what_follows_are_sets)
                                            {"month = 'May'", "write one without quotes"},
                                            {"YEAR(city) = 1", "city has no dates"}};
     struct domain *d CLEAN(domain_free) = make_domain();
-    char words[1000];
-    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
+    LOG_INTO(log, words, LOG_ERROR);
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         struct question *a CLEAN(question_free) = NULL, *b CLEAN(question_free) = NULL;
         OK(question_condition(&a, d, same[i][0], NULL));

@@ -5,9 +5,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/answer/signal.h"
-#include "base/random.h"
-
-#include <stdlib.h>
 
 #define DRAWS 1500
 #define ROWS 600
@@ -116,9 +113,8 @@ TEST(independent_columns_are_rarely_far_off)
         scene_new(&s, &cliques[k / 8], sigma, merged);
         s.last = k / 8 == 2 ? 2 : 1;
         for (unsigned i = 0; i < DRAWS; i++) {
-            double z;
             draw_table(&s, 0);
-            z = deviations_of(&s, ranked, 5);
+            double z = deviations_of(&s, ranked, 5);
             above += z > 1.645;
             far += z > 3;
             below += z < 0;

@@ -2,10 +2,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/budget/budget.h"
-#include "base/memory.h"
-#include "base/random.h"
-
-#include <math.h>
 
 /* Computed with 40 digits by bisection in mpmath. */
 TEST(conversions_agree_with_forty_digits)
@@ -173,8 +169,9 @@ TEST(a_ledger_survives_as_text)
                                       "1 1/1 0/1 0/1 0/1 0/1",
                                       " 1 1/1 0/1 0/1 0/1 0/1 0/1",
                                       "1 1/1  0/1 0/1 0/1 0/1 0/1"};
-    struct ledger *l = ledger_of(0.1, 3), *back, *copy;
-    char *text, *again;
+    struct ledger *l CLEAN(ledger_free) = ledger_of(0.1, 3), *back CLEAN(ledger_free) = NULL;
+    struct ledger *copy CLEAN(ledger_free) = NULL;
+    char *again, *text CLEAN(memory_release) = NULL;
     mpq_t cost;
     mpq_init(cost);
     OK(ledger_select_cost(cost, ACCOUNTING_ZCDP, 0.01, 1e-7, 1));
@@ -195,10 +192,7 @@ TEST(a_ledger_survives_as_text)
         assert_int_equal(ledger_parse(&none, bad[i], NULL), ERR_FORMAT);
         assert_null(none);
     }
-    memory_free_all(&text, &again);
-    ledger_free(&l);
-    ledger_free(&back);
-    ledger_free(&copy);
+    memory_free(&again);
     mpq_clear(cost);
 }
 
@@ -206,9 +200,8 @@ TEST(a_ledger_survives_as_text)
 
 TEST(seeds_decide_everything)
 {
-    struct random a CLEAN(random_wipe), b;
-    a = random_of(9);
-    b = random_of(9);
+    struct random a CLEAN(random_wipe) = random_of(9);
+    struct random b = random_of(9);
     for (int i = 0; i < 1000; i++)
         assert_true(random_u64(&a) == random_u64(&b));
     b = random_of(10);
@@ -237,11 +230,6 @@ TEST(below_is_even)
     assert_in_range(count[0], 430, 570);
 }
 
-static double phi(double x)
-{
-    return 0.5 * erfc(-x / sqrt(2));
-}
-
 TEST(gaussians_have_their_moments_and_tails)
 {
     enum { N = 200000 };
@@ -261,7 +249,7 @@ TEST(gaussians_have_their_moments_and_tails)
     assert_true(fabs(m2 / N - 1) < 4.5 * sqrt(2.0 / N));
     assert_true(fabs(m4 / N - 3) < 4.5 * sqrt(96.0 / N));
     for (int c = 0; c < 8; c++) {
-        double p = phi(cut[c]);
+        double p = 0.5 * erfc(-cut[c] / sqrt(2));
         assert_true(fabs(below[c] - N * p) < 4.5 * sqrt(N * p * (1 - p)) + 1);
     }
 }

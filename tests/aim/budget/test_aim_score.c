@@ -3,10 +3,6 @@
 #include "tests/support/domain.h"
 
 #include "aim/budget/score.h"
-#include "base/random.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 TEST(multipliers_are_floors)
 {
@@ -192,7 +188,6 @@ TEST(every_selection_has_a_plan_where_there_is_room)
         unsigned room;
         struct score_plan plan;
         struct score_terms t = {.domain = d, .query = query}, one;
-        double most, asked;
         OK(workload_new(&w, d, given, weight, 4, NULL));
         assert_in_range(w->queries, 1, 8);
         t.workload = w;
@@ -202,12 +197,12 @@ TEST(every_selection_has_a_plan_where_there_is_room)
             t.bounds.total = total;
         t.epsilon = between(&r, 1e-3, 1);
         t.sigma = between(&r, 1, 4096);
-        most = between(&r, t.epsilon, 8);
+        double most = between(&r, t.epsilon, 8);
         for (t.candidates = 0; t.candidates < w->queries; t.candidates++) {
             query[t.candidates] = (uint32_t)t.candidates;
             total[t.candidates] = random_below(&r, UINT64_C(1) << (10 + random_below(&r, 34)));
         }
-        asked = most;
+        double asked = most;
         if (select_room(&t, &most, &room, NULL) != ERR_OK) {
             refused++;
             continue;
@@ -280,15 +275,14 @@ TEST(hopeless_plans_are_refused)
     struct score_plan plan;
     char sink[600] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
-    struct score_terms t;
     OK(workload_new(&w, d, given, weight, 2, NULL));
-    t = (struct score_terms){.domain = d,
-                             .workload = w,
-                             .query = query,
-                             .candidates = 2,
-                             .epsilon = 0.05,
-                             .sigma = 20,
-                             .bounds = {.bits = 17}};
+    struct score_terms t = {.domain = d,
+                            .workload = w,
+                            .query = query,
+                            .candidates = 2,
+                            .epsilon = 0.05,
+                            .sigma = 20,
+                            .bounds = {.bits = 17}};
     assert_int_equal(score_plan(&t, m, p, &plan, &log), ERR_RANGE);
     support_says(sink, "too small to weigh a1");
     t.candidates = 1;

@@ -7,11 +7,6 @@
 
 #include "aim/budget/budget.h"
 #include "aim/run/ask.h"
-#include "base/memory.h"
-#include "base/random.h"
-
-#include <math.h>
-#include <string.h>
 
 /* --- the conversion --------------------------------------------------------------------------- */
 
@@ -253,8 +248,8 @@ TEST(more_rows_cost_their_square)
 TEST(a_ledger_stays_short)
 {
     const struct ledger_limits limits = {.rho = 10};
-    struct ledger *l, *back;
-    char *text;
+    struct ledger *l CLEAN(ledger_free) = NULL, *back CLEAN(ledger_free) = NULL;
+    char *text CLEAN(memory_release) = NULL;
     mpq_t cost;
     mpq_init(cost);
     OK(ledger_new(&l, &limits, NULL));
@@ -266,9 +261,6 @@ TEST(a_ledger_stays_short)
     OK(ledger_text(l, &text));
     assert_true(strlen(text) < 200);
     OK(ledger_parse(&back, text, NULL));
-    memory_free(&text);
-    ledger_free(&back);
-    ledger_free(&l);
     mpq_clear(cost);
 }
 

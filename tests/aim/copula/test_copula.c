@@ -14,16 +14,9 @@
 #include "aim/copula/copula_shrink.h"
 #include "aim/model/model_weigh.h"
 #include "aim/model/normal.h"
-#include "base/file.h"
-#include "base/memory.h"
 #include "harness/study.h"
 #include "parties/command/command.h"
 #include "parties/study/method.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* --- forms ------------------------------------------------------------------------------------ */
 
@@ -49,10 +42,11 @@ static void some_clear(struct some_forms *s)
     domain_free(&s->domain);
 }
 
-static void some_new(struct some_forms *s, unsigned ways)
+static struct some_forms some_new(unsigned ways)
 {
-    *s = (struct some_forms){.domain = support_domain(sizes, COLUMNS)};
-    OK(workload_all(&s->workload, s->domain, ways, NULL));
+    struct some_forms s = {.domain = support_domain(sizes, COLUMNS)};
+    OK(workload_all(&s.workload, s.domain, ways, NULL));
+    return s;
 }
 
 #define CODES_OF_ALL (3 + 2 + 4 + 1)
@@ -92,18 +86,15 @@ static double row_by_hand(const struct forms *p, const uint16_t *codes, int64_t 
 TEST(products_of_pairs_are_exact)
 {
     for (uint64_t seed = 0; seed < 50; seed++) {
-        struct some_forms s CLEAN(some_clear);
+        struct some_forms s CLEAN(some_clear) = some_new(2);
         int64_t u[CODES_OF_ALL], group[CODES_OF_ALL] = {0};
         int64_t expected[COLUMNS * 4 * COLUMNS * 4] = {0}, found[COLUMNS * 4 * COLUMNS * 4] = {0};
         uint64_t counts[200] = {0};
         size_t start[16];
-        struct forms p;
-        struct random r;
         double most = 0;
         mpz_t squared;
-        some_new(&s, 2);
-        p = (struct forms){s.workload, u, group};
-        r = random_of(seed);
+        struct forms p = {s.workload, u, group};
+        struct random r = random_of(seed);
         assert_int_equal(forms_codes(s.workload), CODES_OF_ALL);
         for (size_t a = 0; a < CODES_OF_ALL; a++)
             u[a] = (int64_t)random_below(&r, 401) - 200;
@@ -142,10 +133,9 @@ TEST(groups_that_are_not_there_are_refused)
     static const int64_t bad[] = {-1, 4, INT64_MAX, INT64_MIN};
     const uint64_t totals[16] = {1, 1, 1};
     const struct score_bounds bounds = {.bits = 1, .total = totals};
-    struct some_forms s CLEAN(some_clear);
+    struct some_forms s CLEAN(some_clear) = some_new(2);
     int64_t u[CODES_OF_ALL] = {0}, group[CODES_OF_ALL] = {0};
     struct forms of = {NULL, u, group};
-    some_new(&s, 2);
     of.workload = s.workload;
     group[5] = 3; /* the column of four codes */
     u[5] = 7;
@@ -164,9 +154,8 @@ TEST(groups_that_are_not_there_are_refused)
 TEST(products_that_could_wrap_are_refused)
 {
     const uint64_t most = INT64_MAX - FORMS_NOISE;
-    struct some_forms s CLEAN(some_clear);
+    struct some_forms s CLEAN(some_clear) = some_new(2);
     int64_t u[CODES_OF_ALL] = {0, 1000, 0, -2000};
-    some_new(&s, 2);
     OK(check_products(&s, u, most / 2000000));
     assert_int_equal(check_products(&s, u, most / 2000000 + 1), ERR_REFUSED);
     u[9] = -FORMS_FACTOR_MAX; /* of the last column; now -2000 is the second largest */
@@ -481,22 +470,21 @@ static struct table *linked_rows(const struct domain *d, uint64_t seed)
     return t;
 }
 
-static void stage_new(struct copula_stage *s)
+static struct copula_stage stage_new(void)
 {
-    *s = (struct copula_stage){.domain = support_domain(wide_sizes, WIDE)};
-    OK(workload_all(&s->pairs, s->domain, 2, NULL));
-    s->table = linked_rows(s->domain, 1);
+    struct copula_stage s = {.domain = support_domain(wide_sizes, WIDE)};
+    OK(workload_all(&s.pairs, s.domain, 2, NULL));
+    s.table = linked_rows(s.domain, 1);
+    return s;
 }
 
 /* Without noise: shares, sums of scores and correlations, all counted by hand. */
 TEST(without_noise_the_numbers_are_the_tables)
 {
     const struct plaintext_noise none = {.gauss = support_no_noise, .gumbel = support_no_noise};
-    struct copula_stage s CLEAN(copula_stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear) = stage_new();
     struct copula_result *r CLEAN(copula_result_free) = NULL;
-    struct copula_options o;
-    stage_new(&s);
-    o = copula_stage_options(&s, 0.05, 13);
+    struct copula_options o = copula_stage_options(&s, 0.05, 13);
     OK(copula_stage_run(&r, &s, &o, &none));
     assert_true(fabs(r->model->total - ROWS) < 1e-6);
     for (size_t a = 0; a < WIDE; a++) {
@@ -526,10 +514,9 @@ TEST(without_noise_the_numbers_are_the_tables)
  */
 TEST(a_run_pays_for_what_a_row_can_move)
 {
-    struct copula_stage s CLEAN(copula_stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear) = stage_new();
     struct plaintext_noise noise;
     struct random random;
-    stage_new(&s);
     for (unsigned k = 1; k <= 2; k++) {
         struct copula_result *r CLEAN(copula_result_free) = NULL;
         struct copula_options o = copula_stage_options(&s, 0.05, 13);
@@ -569,20 +556,18 @@ static double spread(const double *x, size_t n)
 /* The forms have noise, as much as the result says. */
 TEST(forms_have_the_noise_that_they_say)
 {
-    struct copula_stage s CLEAN(copula_stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear) = stage_new();
     struct random random;
     const struct plaintext_noise noise = noise_from_random(&random);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
-    struct aim_backend backend;
     struct ask ask CLEAN(ask_clear) = {.kind = ASK_FORMS};
     double opened[RUNS * PAIRS];
-    stage_new(&s);
     random = random_of(7);
     ask.weights = 2 * forms_codes(s.pairs);
     OK(memory_new(&ask.weight, ask.weights));
     ask.weight[3] = 5;
     OK(plaintext_new(&p, s.pairs, s.table, &noise, NULL));
-    backend = plaintext_backend(p);
+    struct aim_backend backend = plaintext_backend(p);
     for (size_t i = 0; i < RUNS; i++) {
         struct ask_told told CLEAN(told_clear) = {0};
         OK(backend.ask(backend.self, &ask, &told));
@@ -595,11 +580,9 @@ TEST(forms_have_the_noise_that_they_say)
 
 TEST(the_same_noise_gives_the_same_copula)
 {
-    struct copula_stage s CLEAN(copula_stage_clear);
-    struct copula_options o;
+    struct copula_stage s CLEAN(copula_stage_clear) = stage_new();
     struct copula_result *r[3];
-    stage_new(&s);
-    o = copula_stage_options(&s, 0.05, 13);
+    struct copula_options o = copula_stage_options(&s, 0.05, 13);
     for (uint64_t i = 0; i < 3; i++) {
         struct random random = random_of(i / 2);
         const struct plaintext_noise noise = noise_from_random(&random);
@@ -615,14 +598,12 @@ TEST(the_same_noise_gives_the_same_copula)
 
 TEST(a_budget_that_is_too_small_is_refused)
 {
-    struct copula_stage s CLEAN(copula_stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear) = stage_new();
     struct random random;
     const struct plaintext_noise noise = noise_from_random(&random);
     struct copula_result *r = NULL;
-    struct copula_options o;
-    stage_new(&s);
     random = random_of(1);
-    o = copula_stage_options(&s, 1e-6, 13);
+    struct copula_options o = copula_stage_options(&s, 1e-6, 13);
     o.share = 0.999; /* enough for the one-ways */
     assert_int_equal(copula_stage_run(&r, &s, &o, &noise), ERR_RANGE);
     assert_null(r);
@@ -641,12 +622,11 @@ static struct copula *fitted(const struct copula_stage *s, struct copula_result 
 TEST(a_copula_comes_back_from_its_file)
 {
     char folder[] = "/tmp/trefoil-copula-XXXXXX", path[64];
-    struct copula_stage s CLEAN(copula_stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear) = stage_new();
     struct copula_result *r CLEAN(copula_result_free) = NULL;
     struct bytes text CLEAN(bytes_clear) = {0};
     struct copula *m, *back;
     struct domain *d;
-    stage_new(&s);
     m = fitted(&s, &r);
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/model", folder);
@@ -703,14 +683,12 @@ TEST(a_copula_with_dates_is_of_a_version_of_its_own)
 /* Rows have the model's shares and correlations; the same seed gives the same rows. */
 TEST(rows_follow_the_copula)
 {
-    struct copula_stage s CLEAN(copula_stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear) = stage_new();
     struct copula_result *r CLEAN(copula_result_free) = NULL;
     struct table *t CLEAN(table_free) = NULL, *same CLEAN(table_free) = NULL;
     double share = 0, agree = 0, disagree = 0;
     const size_t n = 20000;
-    struct copula *m;
-    stage_new(&s);
-    m = fitted(&s, &r);
+    struct copula *m = fitted(&s, &r);
     OK(copula_rows(&t, m, n, 5, NULL));
     OK(copula_rows(&same, m, n, 5, NULL));
     assert_int_equal(t->rows, n);
@@ -732,16 +710,13 @@ TEST(rows_follow_the_copula)
 /* Answers are those of the copula's own shares, as closely as drawn rows can give them. */
 TEST(a_copula_is_asked)
 {
-    struct copula_stage s CLEAN(copula_stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear) = stage_new();
     struct copula_result *r CLEAN(copula_result_free) = NULL;
     struct model_sums *sums CLEAN(model_sums_free) = NULL;
-    const struct copula *m;
     const struct clique asked = {.n = 1, .attribute = {3}};
     double *half CLEAN(memory_release) = NULL, *counts CLEAN(memory_release) = NULL, rows = 0;
-    const struct domain_attribute *a;
-    stage_new(&s);
-    m = fitted(&s, &r);
-    a = m->domain->attribute;
+    const struct copula *m = fitted(&s, &r);
+    const struct domain_attribute *a = m->domain->attribute;
     OK(copula_sums(&sums, m, NULL));
     OK(memory_new(&half, a[0].size));
     OK(memory_new(&counts, a[3].size));
@@ -786,9 +761,9 @@ TEST(tables_of_two_follow_the_copula)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-#define TREFOIL(...)                                                                               \
-    support_command(&o, support_path(&s, "out"), support_path(&s, "err"),                          \
-                    (const char *const[]){__VA_ARGS__, NULL})
+#define TREFOIL(code, ...)                                                                         \
+    support_ends(code, &o, support_path(&s, "out"), support_path(&s, "err"),                       \
+                 (const char *const[]){__VA_ARGS__, NULL})
 
 static void copula_study(struct support_study *s, const char *lines)
 {
@@ -802,33 +777,27 @@ TEST(trefoil_aim_makes_a_copula)
     struct command_outcome o;
     static const char *const files[] = {"model", "measurements.json", "synthetic.csv", NULL};
     copula_study(&s, "method: copula\ncopula: {clip: 3, share: 0.4}\n");
-    TREFOIL("aim", s.path, support_path(&s, "rows.csv"), "--out", support_path(&s, "result"));
-    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, "aim", s.path, support_path(&s, "rows.csv"), "--out",
+            support_path(&s, "result"));
     EACH(support_says, o.out, "5 single attributes", "10 pairs");
-    TREFOIL("synth", support_path(&s, "result/model"), "--out", support_path(&s, "more.csv"),
-            "--rows", "77", "--sampling", "independent");
-    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, "synth", support_path(&s, "result/model"), "--out",
+            support_path(&s, "more.csv"), "--rows", "77", "--sampling", "independent");
     support_says(o.out, "wrote 77 rows of 5 attributes");
-    TREFOIL("eval", s.path, support_path(&s, "rows.csv"), support_path(&s, "result/synthetic.csv"));
-    assert_int_equal(o.code, EXIT_OK);
-    TREFOIL("synth", support_path(&s, "result/model"), "--out", support_path(&s, "more.csv"),
-            "--sampling", "rounded");
-    assert_int_equal(o.code, EXIT_USAGE);
-    TREFOIL("query", support_path(&s, "result"),
+    TREFOIL(EXIT_OK, "eval", s.path, support_path(&s, "rows.csv"),
+            support_path(&s, "result/synthetic.csv"));
+    TREFOIL(EXIT_USAGE, "synth", support_path(&s, "result/model"), "--out",
+            support_path(&s, "more.csv"), "--sampling", "rounded");
+    TREFOIL(EXIT_OK, "query", support_path(&s, "result"),
             "SELECT COUNT(*) FROM t WHERE age < 4 OR bmi < 20");
-    assert_int_equal(o.code, EXIT_OK);
     support_says(o.err, "no intervals");
     support_says(o.out, "by correlations alone");
-    TREFOIL("eval", s.path, support_path(&s, "rows.csv"), support_path(&s, "result"));
-    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, "eval", s.path, support_path(&s, "rows.csv"), support_path(&s, "result"));
     support_says(o.err, "the likelihood of rows is left out");
-    TREFOIL("refit", support_path(&s, "result"), "--out", support_path(&s, "other"));
-    assert_int_not_equal(o.code, EXIT_OK);
-    TREFOIL("refit", support_path(&s, "result"), "--out", support_path(&s, "again"));
-    assert_int_equal(o.code, EXIT_BAD_DATA);
+    TREFOIL(EXIT_BAD_DATA, "refit", support_path(&s, "result"), "--out", support_path(&s, "other"));
+    TREFOIL(EXIT_BAD_DATA, "refit", support_path(&s, "result"), "--out", support_path(&s, "again"));
     support_says(o.err, "nothing to fit again");
     assert_int_not_equal(access(support_path(&s, "again"), F_OK), 0);
-    TREFOIL("check", s.path);
+    TREFOIL(EXIT_OK, "check", s.path);
     support_says(o.out, "a Gaussian copula");
     unlink(support_path(&s, "more.csv"));
     file_drop_folder(support_path(&s, "result"), files);
@@ -839,8 +808,7 @@ TEST(a_copula_is_planned)
     struct support_study s CLEAN(support_study_free);
     struct command_outcome o;
     copula_study(&s, "method: copula\n");
-    TREFOIL("plan", s.path);
-    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, "plan", s.path);
     support_says(o.out, "a number for each of 10 pairs");
     support_says(o.out, "method: copula; for tables of columns expected to be better: aim");
     support_says(o.out, "sigma of a pair's sum and of its correlation");

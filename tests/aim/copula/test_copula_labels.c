@@ -11,11 +11,6 @@
 #include "aim/copula/copula_links.h"
 #include "aim/copula/nominal.h"
 #include "base/digest.h"
-#include "base/random.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #define GROUPS 4
 #define DRAWN 100000
@@ -41,9 +36,8 @@ TEST(utilities_give_the_shares)
         {0.25, 0.25, 0.25, 0.25}, {0.9, 0.05, 0.04, 0.01}, {0.5, 0, 0.3, 0.2}};
     for (size_t k = 0; k < 3; k++) {
         double utility[GROUPS], slope[GROUPS * GROUPS], found[GROUPS] = {0}, more[GROUPS] = {0};
-        struct random r;
         OK(nominal_utilities(cases[k], GROUPS, utility, slope));
-        r = random_of(k);
+        struct random r = random_of(k);
         for (size_t i = 0; i < DRAWN; i++) {
             double u[GROUPS];
             for (size_t g = 0; g < GROUPS; g++)
@@ -135,15 +129,13 @@ TEST(links_come_back_from_sums)
     static const double share[] = {0.4, 0.3, 0.2, 0.1}, link[] = {0.6, -0.3, 0.1, -0.4};
     double even[FINE], utility[GROUPS], sums[GROUPS] = {0}, found[GROUPS - 1], rest = 1;
     double basis[(GROUPS - 1) * GROUPS];
-    struct copula_column x CLEAN(copula_column_clear), y CLEAN(copula_column_clear);
     struct copula_side a CLEAN(copula_side_clear) = {0}, b CLEAN(copula_side_clear) = {0};
-    struct random r;
     for (size_t v = 0; v < FINE; v++)
         even[v] = 1.0 / FINE;
-    x = column_of(&column_labels, GROUPS, share);
-    y = column_of(&column_whole, FINE, even);
+    struct copula_column x CLEAN(copula_column_clear) = column_of(&column_labels, GROUPS, share);
+    struct copula_column y CLEAN(copula_column_clear) = column_of(&column_whole, FINE, even);
     OK(nominal_utilities(share, GROUPS, utility, NULL));
-    r = random_of(3);
+    struct random r = random_of(3);
     for (size_t g = 0; g < GROUPS; g++)
         rest -= link[g] * link[g];
     for (size_t i = 0; i < 4 * DRAWN; i++) {
@@ -196,7 +188,6 @@ TEST(a_repaired_matrix_keeps_columns_whole)
 static void stage_new(struct copula_stage *s, const uint16_t *place)
 {
     static const char *const labels[] = {"a", "b", "c", "d", "e"};
-    struct random r;
     *s = (struct copula_stage){0};
     OK(domain_new(&s->domain));
     OK(domain_add_integer(s->domain, "x", 0, 15, NULL, DOMAIN_REJECT, NULL));
@@ -205,7 +196,7 @@ static void stage_new(struct copula_stage *s, const uint16_t *place)
     OK(domain_add_integer(s->domain, "coin", 0, 1, NULL, DOMAIN_REJECT, NULL));
     OK(workload_all(&s->pairs, s->domain, 2, NULL));
     OK(table_new(&s->table, s->domain, ROWS));
-    r = random_of(11);
+    struct random r = random_of(11);
     for (size_t i = 0; i < ROWS; i++) {
         const double z = normal(&r), own = normal(&r);
         const double grade = below(0.9 * z + sqrt(0.19) * normal(&r));
@@ -249,7 +240,6 @@ TEST(labels_are_taken_in_order_where_they_have_one)
         struct copula_stage s CLEAN(copula_stage_clear);
         struct copula_result *r CLEAN(copula_result_free) = NULL;
         const struct plaintext_noise noise = k < 2 ? none : noise_from_random(&random);
-        double error;
         random = random_of(1);
         stage_new(&s, k % 2 == 0 ? in_order : mixed);
         run_of(&r, &s, &noise, 0.05);
@@ -258,7 +248,7 @@ TEST(labels_are_taken_in_order_where_they_have_one)
         assert_int_equal(r->forms, 3 + 3 * LABELS);
         assert_int_equal(r->model->groups[1], k % 2 == 0 ? 1 : LABELS);
         assert_int_equal(r->model->first[4], k % 2 == 0 ? 4 : 3 + LABELS - 1);
-        error = error_of(&s, r->model);
+        double error = error_of(&s, r->model);
         assert_true(error < (k % 2 == 0 ? 0.06 : 0.3)); /* 0.6 where they are independent */
     }
 }
@@ -267,7 +257,6 @@ TEST(labels_are_taken_in_order_where_they_have_one)
 static void pair_new(struct copula_stage *s, uint64_t seed)
 {
     static const char *const labels[] = {"a", "b", "c"};
-    struct random r;
     *s = (struct copula_stage){0};
     OK(domain_new(&s->domain));
     for (unsigned k = 0; k < 2; k++)
@@ -276,7 +265,7 @@ static void pair_new(struct copula_stage *s, uint64_t seed)
     OK(domain_add_integer(s->domain, "x", 0, 9, NULL, DOMAIN_REJECT, NULL));
     OK(workload_all(&s->pairs, s->domain, 2, NULL));
     OK(table_new(&s->table, s->domain, ROWS));
-    r = random_of(seed);
+    struct random r = random_of(seed);
     for (size_t i = 0; i < ROWS; i++) {
         const uint16_t label = (uint16_t)random_below(&r, 3);
         const uint16_t codes[] = {label, (uint16_t)((label + 1) % 3),
@@ -334,10 +323,9 @@ TEST(models_of_labels_come_back)
     struct bytes old CLEAN(bytes_clear) = {0};
     struct copula *back;
     struct domain *d;
-    size_t n;
     stage_new(&s, mixed);
     run_of(&r, &s, &none, 0.05);
-    n = r->model->first[4];
+    size_t n = r->model->first[4];
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/model", folder);
     OK(copula_save(path, r->model, NULL));
@@ -384,7 +372,6 @@ TEST(models_that_no_run_makes_are_refused)
     uint16_t group[COPULA_GROUPS_MOST + 1];
     struct domain *d CLEAN(domain_free) = support_domain(sizes, 2);
     struct copula *c CLEAN(copula_free) = NULL;
-    size_t n;
     OK(copula_new(&c, d));
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/model", folder);
@@ -396,7 +383,7 @@ TEST(models_that_no_run_makes_are_refused)
     assert_int_equal(loaded_again(path, c), ERR_FORMAT);
     group[COPULA_GROUPS_MOST] = 0;
     OK(copula_set_groups(c, 1, group, COPULA_GROUPS_MOST));
-    n = c->first[2];
+    size_t n = c->first[2];
     c->correlation[1 * n] = c->correlation[(n - 1) * n] = 0.5; /* with the other attribute */
     OK(loaded_again(path, c));
     for (size_t z = 2; z < n; z += n - 3) {

@@ -7,11 +7,6 @@
 
 #include "aim/model/given.h"
 #include "aim/model/model_private.h"
-#include "aim/workload/tabulate.h"
-#include "base/memory.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 #define COLUMNS 6
 #define CELLS (3 * 4 * 5 * 4 * 2 * 3)

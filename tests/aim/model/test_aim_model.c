@@ -6,16 +6,8 @@
 #include "harness/model.h"
 #include "tests/support/domain.h"
 
-#include "aim/model/model.h"
 #include "aim/model/model_file.h"
 #include "aim/model/model_private.h"
-#include "base/file.h"
-#include "base/random.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define ATTRIBUTES 6
 #define JOINT_MAX 4096
@@ -44,26 +36,27 @@ static struct clique random_clique(struct random *r, unsigned n)
 }
 
 /* Different cliques of one to three attributes over attributes of two to four values. */
-static void world_new(struct model_world *w, struct random *r)
+static struct model_world world_new(struct random *r)
 {
     uint32_t size[ATTRIBUTES];
-    *w = (struct model_world){.joint = 1, .all = {.n = ATTRIBUTES}};
+    struct model_world w = {.joint = 1, .all = {.n = ATTRIBUTES}};
     for (unsigned a = 0; a < ATTRIBUTES; a++) {
         size[a] = 2 + (uint32_t)random_below(r, 3);
-        w->joint *= size[a];
-        w->all.attribute[a] = (uint16_t)a;
+        w.joint *= size[a];
+        w.all.attribute[a] = (uint16_t)a;
     }
-    w->domain = support_domain(size, ATTRIBUTES);
-    while (w->cliques < CLIQUES) {
+    w.domain = support_domain(size, ATTRIBUTES);
+    while (w.cliques < CLIQUES) {
         struct clique c = random_clique(r, 1 + (unsigned)random_below(r, 3));
         bool again = false;
-        for (size_t i = 0; i < w->cliques; i++)
-            again |= clique_equal(&c, &w->clique[i]);
+        for (size_t i = 0; i < w.cliques; i++)
+            again |= clique_equal(&c, &w.clique[i]);
         if (again)
             continue;
-        clique_project(&w->all, &c, w->domain, w->index[w->cliques]);
-        w->clique[w->cliques++] = c;
+        clique_project(&w.all, &c, w.domain, w.index[w.cliques]);
+        w.clique[w.cliques++] = c;
     }
+    return w;
 }
 
 static void world_free(struct model_world *w)
@@ -98,9 +91,8 @@ TEST(running_intersection_holds)
 {
     struct random r = random_of(1);
     for (int run = 0; run < 200; run++) {
-        struct model_world w CLEAN(world_free);
+        struct model_world w CLEAN(world_free) = world_new(&r);
         struct junction *j CLEAN(junction_free);
-        world_new(&w, &r);
         OK(junction_new(&j, w.domain, w.clique, w.cliques));
         assert_true(j->cells == junction_cells(w.domain, w.domain, w.clique, w.cliques, NULL));
         for (size_t k = 0; k < w.cliques; k++) {
@@ -126,11 +118,9 @@ TEST(beliefs_and_marginals_match_the_joint)
     static uint32_t index[JOINT_MAX];
     struct random r = random_of(2);
     for (int run = 0; run < 60; run++) {
-        struct model_world w CLEAN(world_free);
-        struct model *m CLEAN(model_free) = NULL;
+        struct model_world w CLEAN(world_free) = world_new(&r);
         struct model_memo *memo CLEAN(model_memo_free) = NULL;
-        world_new(&w, &r);
-        m = model_of(&w);
+        struct model *m CLEAN(model_free) = model_of(&w);
         OK(model_memo_new(&memo, m));
         model_set_total(m, 1000);
         for (size_t i = 0; i < m->parameters; i++) /* some runs with very sharp potentials */
@@ -239,17 +229,14 @@ TEST(mirror_descent_follows_its_twin)
     struct random r = random_of(3);
     for (int run = 0; run < 6; run++) {
         struct model_fitted result;
-        struct model_world w CLEAN(world_free);
-        struct model *m CLEAN(model_free) = NULL;
-        double loss;
-        world_new(&w, &r);
+        struct model_world w CLEAN(world_free) = world_new(&r);
         measure(&f, &w, &r);
-        m = model_of(&w);
+        struct model *m CLEAN(model_free) = model_of(&w);
         model_set_total(m, model_estimate_total(w.domain, f.measurement, w.cliques));
         t.world = &w;
         t.fit = &f;
         t.total = model_total(m);
-        loss = twin_fit(&t, 60);
+        double loss = twin_fit(&t, 60);
         OK(mirror_fit(m, f.measurement, w.cliques, 60, &result));
         assert_int_equal(result.iterations, 60);
         assert_true(fabs(result.loss - loss) < 1e-6 * loss);
@@ -290,11 +277,9 @@ TEST(a_warm_start_keeps_the_distribution)
     static double before[JOINT_MAX], after[JOINT_MAX];
     struct random r = random_of(4);
     for (int run = 0; run < 30; run++) {
-        struct model_world w CLEAN(world_free);
+        struct model_world w CLEAN(world_free) = world_new(&r);
         struct clique larger[CLIQUES];
         struct model *m CLEAN(model_free) = NULL, *next CLEAN(model_free) = NULL;
-        uint64_t cells;
-        world_new(&w, &r);
         m = model_of(&w);
         for (size_t i = 0; i < m->parameters; i++)
             m->theta[i] = random_double(&r);
@@ -312,7 +297,7 @@ TEST(a_warm_start_keeps_the_distribution)
                                            .limit_cells = 1 << 20,
                                            .warm = m},
                      NULL));
-        cells = clique_cells(&w.all, w.domain);
+        uint64_t cells = clique_cells(&w.all, w.domain);
         OK(model_marginal(m, &w.all, before, NULL));
         OK(model_marginal(next, &w.all, after, NULL));
         for (uint64_t i = 0; i < cells; i++)
@@ -354,8 +339,7 @@ TEST(sizes_are_refused_by_name)
 {
     static const struct clique pairs[] = {{2, {0, 1}}, {2, {1, 2}}, {2, {2, 3}}};
     static const struct clique ends = {2, {0, 3}}, across = {3, {0, 1, 3}}, inside = {2, {1, 2}};
-    char sink[600] = "";
-    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
+    LOG_INTO(log, sink, LOG_ERROR);
     struct model_fitted result;
     struct measurement x = {.clique = ends, .sigma = 1};
     static const uint32_t size[] = {10, 10, 10, 10};
@@ -384,13 +368,12 @@ TEST(structural_zeros_are_exact)
     static uint32_t index[JOINT_MAX], zero_index[JOINT_MAX];
     struct random r = random_of(6);
     for (int run = 0; run < 40; run++) {
-        struct model_world w CLEAN(world_free);
+        struct model_world w CLEAN(world_free) = world_new(&r);
         struct model *m CLEAN(model_free) = NULL;
         uint32_t cell[2];
         struct workload_zeros zeros = {.cells = 2, .cell = cell};
         struct model_terms t = {.zero = &zeros, .zeros = 1, .limit_cells = 1 << 20};
         double sum = 0;
-        world_new(&w, &r);
         zeros.clique = random_clique(&r, 2); /* one of the measured ones or not */
         cell[0] = (uint32_t)random_below(&r, clique_cells(&zeros.clique, w.domain));
         cell[1] = (uint32_t)random_below(&r, clique_cells(&zeros.clique, w.domain));
@@ -448,12 +431,10 @@ TEST(the_fit_agrees_with_plain_descent)
     struct random r = random_of(7);
     for (int run = 0; run < 12; run++) {
         struct model_fitted a, b;
-        struct model_world w CLEAN(world_free);
-        struct model *m CLEAN(model_free) = NULL, *n CLEAN(model_free) = NULL;
-        world_new(&w, &r);
+        struct model_world w CLEAN(world_free) = world_new(&r);
         measure(&f, &w, &r);
-        m = model_of(&w);
-        n = model_of(&w);
+        struct model *m CLEAN(model_free) = model_of(&w);
+        struct model *n CLEAN(model_free) = model_of(&w);
         model_set_total(m, model_estimate_total(w.domain, f.measurement, w.cliques));
         model_set_total(n, model_total(m));
         OK(mirror_fit(m, f.measurement, w.cliques, 20000, &a));
@@ -472,16 +453,15 @@ TEST(files_keep_models_to_the_last_bit)
     struct workload_zeros zeros = {.clique = {1, {2}}, .cells = 1, .cell = cell};
     char folder[] = "/tmp/trefoil-test-XXXXXX", path[64];
     struct random r = random_of(8);
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/model", folder);
     for (int run = 0; run < 10; run++) {
         static double x[JOINT_MAX], y[JOINT_MAX];
         struct model_terms t = {.zero = &zeros, .zeros = run % 2 == 1, .limit_cells = 1 << 20};
-        struct model_world w CLEAN(world_free);
+        struct model_world w CLEAN(world_free) = world_new(&r);
         struct domain *d;
         struct model *m CLEAN(model_free) = NULL, *again;
-        world_new(&w, &r);
         t.domain = w.domain;
         t.clique = w.clique;
         t.cliques = w.cliques;
@@ -515,7 +495,6 @@ TEST(files_keep_models_to_the_last_bit)
         assert_int_equal(model_load(&m, &d, path, 1 << 20, NULL), ERR_FORMAT);
         text.data[i] ^= 1;
     }
-    bytes_clear(&text);
     unlink(path);
     rmdir(folder);
 }

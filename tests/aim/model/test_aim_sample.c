@@ -13,10 +13,6 @@
 #include "aim/run/plaintext.h"
 #include "aim/workload/tabulate.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static size_t draws(size_t n)
 {
     const char *is_long = getenv("TREFOIL_LONG");
@@ -145,7 +141,6 @@ static double selection_chi(size_t m, size_t trials, double error)
                             .estimate = estimate,
                             .price = &price};
     struct plaintext *p CLEAN(plaintext_free) = NULL;
-    struct aim_backend backend;
     double weight[16], sum = 0, seen[16] = {0}, chi = 0;
     for (size_t i = 0; i < m; i++) { /* the multiplier makes 1/1024 of a score 2^-10 of a unit */
         scale[i] = 1 << 16;
@@ -154,7 +149,7 @@ static double selection_chi(size_t m, size_t trials, double error)
         sum += weight[i];
     }
     OK(plaintext_new_counts(&p, &w, counts, &noise, NULL));
-    backend = plaintext_backend(p);
+    struct aim_backend backend = plaintext_backend(p);
     for (size_t i = 0; i < trials; i++) {
         struct ask_told told CLEAN(told_clear) = {0};
         OK(backend.ask(backend.self, &ask, &told));

@@ -5,11 +5,6 @@
 
 #include "aim/model/factor.h"
 #include "aim/model/model_private.h"
-#include "base/memory.h"
-#include "base/random.h"
-
-#include <math.h>
-#include <string.h>
 
 #define CELLS 20000
 
@@ -328,14 +323,13 @@ TEST(products_of_tables_are_those_of_their_cells)
     for (int run = 0; run < 300; run++) {
         struct sweep_shape s;
         struct factor f CLEAN(factor_clear), g CLEAN(factor_clear), out CLEAN(factor_clear);
-        struct scope all, keep;
         shape_new(&s, &r, 5, run % 4 == 0 ? 9 : 4);
-        all = some_of(&r, 5);
+        struct scope all = some_of(&r, 5);
         fill(&f, &all, s.domain, &r);
         all = some_of(&r, 5);
         fill(&g, &all, s.domain, &r);
         all = scope_union(&f.scope, &g.scope);
-        keep = some_of(&r, 5);
+        struct scope keep = some_of(&r, 5);
         all = scope_intersect(&all, &keep);
         OK(factor_new(&out, &all, s.domain));
         multiply_plainly(&f, &g, &out, s.domain);
@@ -360,7 +354,6 @@ TEST(beliefs_are_the_same_on_all)
         m->theta[i] = (double)(i * 7919 % 1000) * 0.01;
     cells = m->node[0].cells;
     first = memory_array(cells, sizeof *first);
-    assert_non_null(first);
     for (int k = 0; k < 3; k++) {
         m->sweep = kernels(k) != NULL ? kernels(k) : sweep_plain();
         model_propagate(m, true);

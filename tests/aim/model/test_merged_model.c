@@ -11,12 +11,6 @@
 #include "aim/model/model_weigh.h"
 #include "aim/model/sample.h"
 #include "aim/workload/tabulate.h"
-#include "base/memory.h"
-#include "base/random.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #define COLUMNS 4
 #define JOINT (7 * 2 * 5 * 3)
@@ -116,9 +110,8 @@ static enum err model_of(struct merged_model_world *w, struct model **m,
 /* One-ways over codes, the first with twice the noise; pairs over groups. */
 static void world_make(struct merged_model_world *w, bool merge)
 {
-    struct random r;
     *w = (struct merged_model_world){.domain = make_domain()};
-    r = random_of(5);
+    struct random r = random_of(5);
     w->merges = make_merges(w->domain, merge);
     for (size_t k = 0; k < MEASURED; k++) {
         struct measurement *x = &w->x[k];
@@ -150,10 +143,9 @@ static void world_clear(struct merged_model_world *w)
 TEST(the_fit_weighs_sums_of_codes_by_their_noise)
 {
     struct merged_model_world w CLEAN(world_clear) = {0};
-    struct model_fitted result;
     double loss = 0;
     world_make(&w, true);
-    result = fit(&w);
+    struct model_fitted result = fit(&w);
     assert_int_equal(w.merges.groups[0], 4); /* 0, 1 to 3, 4 and 5, missing */
     assert_int_equal(w.merges.groups[2], 2);
     for (size_t k = 0; k < MEASURED; k++) {
@@ -228,9 +220,8 @@ TEST(rows_that_are_weighed_are_those_of_all_combinations)
 {
     struct merged_model_world w CLEAN(world_clear) = {0};
     struct model_sums *sums CLEAN(model_sums_free) = NULL;
-    struct random r;
     world_make(&w, true);
-    r = random_of(8);
+    struct random r = random_of(8);
     fit(&w);
     OK(model_sums_new(&sums, w.model));
     for (int run = 0; run < 200; run++) {
@@ -311,9 +302,9 @@ static void assert_same(const struct model *a, const struct model *b)
 TEST(models_and_their_errors_are_read_back)
 {
     struct merged_model_world w CLEAN(world_clear) = {0};
+    struct domain *d CLEAN(domain_free) = NULL;
     struct model *m CLEAN(model_free) = NULL, *copy CLEAN(model_free) = NULL;
     struct errors *e CLEAN(errors_free) = NULL, *f CLEAN(errors_free) = NULL;
-    struct domain *d CLEAN(domain_free) = NULL;
     double spread = 0;
     char folder[] = "/tmp/trefoil-merged-XXXXXX", path[64];
     world_make(&w, true);

@@ -5,10 +5,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/model/model_private.h"
-#include "base/memory.h"
-
-#include <math.h>
-#include <string.h>
 
 #define CODES 6 /* of one group; the last one is alone */
 #define ROWS 1000.0
@@ -34,16 +30,15 @@ static void scene_model(struct merged_shares_scene *c, const double *few,
 {
     const double *const counts[] = {few};
     const struct clique clique = {1, {0}};
-    struct model_terms t;
     OK(merges_choose(&c->merges, c->domain, counts, &(struct merges_least){9, 9}, NULL));
     assert_int_equal(c->merges.groups[0], 2);
-    t = (struct model_terms){.domain = c->domain,
-                             .merges = &c->merges,
-                             .clique = &clique,
-                             .cliques = 1,
-                             .zero = zero,
-                             .zeros = zero != NULL,
-                             .limit_cells = 1 << 20};
+    struct model_terms t = {.domain = c->domain,
+                            .merges = &c->merges,
+                            .clique = &clique,
+                            .cliques = 1,
+                            .zero = zero,
+                            .zeros = zero != NULL,
+                            .limit_cells = 1 << 20};
     OK(model_new(&c->model, &t, NULL));
     model_set_total(c->model, ROWS);
     for (unsigned k = 0; k < 2; k++)
@@ -123,9 +118,8 @@ TEST(what_may_be_of_codes_is_drawn)
     static const double near[][CODES] = {{30, 12, 25, 0, 17, -4}, {90, 5, 10, 6, 11, 2}};
     enum { DRAWS = 5000 };
     struct merged_shares_scene c CLEAN(scene_clear) = {0};
-    struct random r;
     scene_new(&c, NULL);
-    r = random_of(9);
+    struct random r = random_of(9);
     for (size_t k = 0; k < 2; k++) {
         double first[2][CODES] = {{0}}, second[2][CODES] = {{0}}, less;
         memcpy(c.y, near[k], sizeof near[k]);
@@ -171,10 +165,9 @@ TEST(shares_are_some_whatever_was_measured)
     const struct workload_zeros none = {
         .clique = {1, {0}}, .cells = 1, .cell = (const uint32_t[]){2}};
     struct merged_shares_scene c CLEAN(scene_clear) = {0};
-    struct random r;
     double before[CODES];
     scene_new(&c, &none);
-    r = random_of(4);
+    struct random r = random_of(4);
     for (double y = -1e6; y < 0; y /= 3) {
         for (unsigned i = 0; i < CODES; i++)
             c.y[i] = i * y;

@@ -2,10 +2,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/question/question.h"
-#include "base/text.h"
-
-#include <math.h>
-#include <string.h>
 
 static int make_domain(void **state)
 {
@@ -24,8 +20,7 @@ static int make_domain(void **state)
 
 static int free_domain(void **state)
 {
-    struct domain *d = *state;
-    domain_free(&d);
+    struct domain *d CLEAN(domain_free) = *state;
     return 0;
 }
 

@@ -7,16 +7,9 @@
 #include "tests/support/domain.h"
 
 #include "aim/run/loop.h"
-#include "aim/run/plaintext.h"
 #include "aim/workload/tabulate.h"
-#include "base/file.h"
-#include "base/memory.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define ATTRIBUTES 4
 
@@ -236,7 +229,7 @@ TEST(random_schedules_never_exceed_the_budget)
         const struct schedule_terms terms = {
             accounting, annealed, rounds, d, 5 * d, random_below(&r, 100000), 0};
         struct schedule s = schedule_start(&terms, rho);
-        struct ledger *l;
+        struct ledger *l CLEAN(ledger_free) = NULL;
         mpq_t cost, more;
         uint64_t m;
         OK(ledger_new(&l, &limits, NULL));
@@ -262,7 +255,6 @@ TEST(random_schedules_never_exceed_the_budget)
         if (s.finished && s.done > 0)
             assert_true(ledger_remaining(l) < 0.02 * limits.rho);
         mpq_clears(cost, more, (mpq_ptr)NULL);
-        ledger_free(&l);
     }
     assert_true(longest > 300);
 }
@@ -334,12 +326,11 @@ TEST(a_cut_run_goes_on_as_if_nothing_had_been)
     for (int kind = 0; kind < 3; kind++) {
         struct aim_options o = options_of(&s, 0.05);
         struct aim_result *whole, *part;
-        unsigned calls;
         o.annealed = kind == 1;
         o.rounds = kind < 2 ? 5 : 0;
         o.sweeps = kind == 2 ? 3 : 0;
         OK(run(&s, &o, 7, 0, &whole));
-        calls = (unsigned)whole->rounds;
+        unsigned calls = (unsigned)whole->rounds;
         o.state_file = s.path;
         o.resume = true;
         for (unsigned fail = 1; fail <= calls; fail += fail < 6 ? 1 : 3) {
@@ -370,10 +361,9 @@ static void crash_and_go_on(const struct anneal_stage *s, struct aim_options *o,
     for (unsigned crash = 2; crash <= whole->rounds; crash++) {
         struct rounds rounds = {.seed = 7, .fail_at = crash, .keeps = true};
         struct aim_result *part CLEAN(aim_result_free) = NULL;
-        pid_t child;
         int status;
         unlink(s->path);
-        child = fork();
+        pid_t child = fork();
         if (child == 0)
             _exit(run_rounds(s, o, &rounds, &part) == ERR_OK ? 2 : 3);
         assert_int_equal(waitpid(child, &status, 0), child);
@@ -515,7 +505,6 @@ static void grow(const struct anneal_stage *s, bool tells, double *share, double
     struct random r;
     struct plaintext_noise noise = noise_from_random(&r);
     struct anneal_growing g = {.grows_at = 3, .tells = tells};
-    assert_non_null(counts);
     *share = *pair = *total = 0;
     OK(tabulate_closure(s->table, s->workload, counts));
     OK(plaintext_new_counts(&g.small, s->workload, counts, &noise, NULL));

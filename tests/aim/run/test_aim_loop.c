@@ -8,16 +8,9 @@
 #include "aim/model/sample.h"
 #include "aim/run/loop.h"
 #include "aim/run/output.h"
-#include "aim/run/plaintext.h"
 #include "aim/workload/tabulate.h"
-#include "base/file.h"
-#include "base/memory.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define ROWS 4000
 
@@ -71,10 +64,9 @@ static struct aim_result *run_seeded(const struct loop_stage *s, const struct ai
     struct random r = random_of(seed);
     struct plaintext_noise noise = noise_from_random(&r);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
-    struct aim_backend backend;
     struct aim_result *result;
     OK(plaintext_new(&p, s->workload, s->table, &noise, NULL));
-    backend = plaintext_backend(p);
+    struct aim_backend backend = plaintext_backend(p);
     OK(aim_run(&result, o, &backend, NULL));
     return result;
 }
@@ -285,7 +277,7 @@ TEST(servers_would_accept_every_request)
         struct strict strict = {.stage = &s, .options = &o, .last_round = UINT32_MAX};
         struct plaintext_noise noise = {&strict, strict_gauss, strict_gumbel};
         struct aim_backend backend = {.self = &strict, .ask = strict_ask};
-        struct aim_result *result;
+        struct aim_result *result CLEAN(aim_result_free) = NULL;
         o.limits.rows_per_person = k;
         o.accounting = k == 2 ? ACCOUNTING_ZCDP : ACCOUNTING_GAUSSIAN;
         o.bounds.bits = k == 1 ? 12 : 13; /* 12: the sum of estimates is just below its bound */
@@ -297,7 +289,6 @@ TEST(servers_would_accept_every_request)
         assert_true(ledger_remaining(strict.ledger) < 0.01 * o.limits.rho);
         assert_int_equal(strlen(strict.order), 5 + 2 * o.rounds);
         assert_memory_equal(strict.order, "gggggugug", 9);
-        aim_result_free(&result);
         plaintext_free(&strict.inner);
         ledger_free(&strict.ledger);
     }
@@ -354,7 +345,7 @@ TEST(what_is_lost_is_spent)
                                 .lost_round = k % 2 == 0 ? 0 : 3};
         struct plaintext_noise noise = {&strict, strict_gauss, strict_gumbel};
         struct aim_backend backend = {.self = &strict, .ask = strict_ask};
-        struct aim_result *result;
+        struct aim_result *result CLEAN(aim_result_free) = NULL;
         bool stops = (k & 2) != 0, annealed = (k & 4) != 0, sweeps = k >= 8;
         enum err expected = stops || annealed || sweeps ? ERR_OK : ERR_BUDGET;
         o.annealed = annealed;
@@ -371,7 +362,6 @@ TEST(what_is_lost_is_spent)
             assert_true(last->last);
             assert_true(annealed || sweeps || result->rounds < o.rounds + 1);
         }
-        aim_result_free(&result);
         plaintext_free(&strict.inner);
         ledger_free(&strict.ledger);
     }
@@ -409,11 +399,10 @@ TEST(budgets_that_cannot_work_are_refused)
 {
     struct loop_stage s CLEAN(stage_free) = stage_new(50);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
-    struct aim_backend backend;
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct aim_options o = options_of(&s, 1e-9, 4);
     OK(plaintext_new(&p, s.workload, s.table, NULL, NULL));
-    backend = plaintext_backend(p);
+    struct aim_backend backend = plaintext_backend(p);
     assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_RANGE); /* sigma above 4096 */
     assert_null(result);
     o.limits.rho = 0.01;
@@ -436,13 +425,12 @@ TEST(budgets_that_cannot_work_are_refused)
 static unsigned repeats(const struct loop_stage *s, double rho, uint64_t cells, bool earlier)
 {
     struct aim_options o = options_of(s, rho, 6);
-    struct aim_result *r CLEAN(aim_result_free) = NULL;
     unsigned found = 0;
     o.annealed = true;
     o.limits.epsilon_slack = 1;
     o.model_bytes = 8 * cells;
     o.earlier = earlier;
-    r = run_seeded(s, &o, 1);
+    struct aim_result *r CLEAN(aim_result_free) = run_seeded(s, &o, 1);
     for (size_t i = s->workload->one_ways; i < r->measurements; i++) {
         bool before = false;
         for (size_t k = 0; k < i; k++)
@@ -456,11 +444,10 @@ static unsigned repeats(const struct loop_stage *s, double rho, uint64_t cells, 
 static uint32_t first(const struct loop_stage *s, double rho)
 {
     struct aim_options o = options_of(s, rho, 6);
-    struct aim_result *r CLEAN(aim_result_free) = NULL;
     o.annealed = true;
     o.limits.epsilon_slack = 1;
     o.model_bytes = 8 * 40;
-    r = run_seeded(s, &o, 1);
+    struct aim_result *r CLEAN(aim_result_free) = run_seeded(s, &o, 1);
     return r->query[s->workload->one_ways];
 }
 
@@ -490,9 +477,8 @@ TEST(the_lowest_index_wins_ties)
     const struct ask ask = {
         .kind = ASK_SELECT, .queries = 3, .query = query, .estimate = estimate, .price = &price};
     struct plaintext *p CLEAN(plaintext_free) = NULL;
-    struct aim_backend backend;
     OK(plaintext_new(&p, s.workload, s.table, &noise, NULL));
-    backend = plaintext_backend(p);
+    struct aim_backend backend = plaintext_backend(p);
     for (size_t first = 1;; first--) {
         struct ask_told told CLEAN(told_clear) = {0};
         OK(backend.ask(backend.self, &ask, &told));
@@ -520,7 +506,6 @@ TEST(selection_follows_the_softmax)
     struct random r = random_of(8);
     struct plaintext_noise noise = noise_from_random(&r);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
-    struct aim_backend backend;
     int seen[3] = {0};
     double weight[3], sum = 0, chi = 0;
     for (int i = 0; i < 3; i++) {
@@ -528,7 +513,7 @@ TEST(selection_follows_the_softmax)
         sum += weight[i];
     }
     OK(plaintext_new_counts(&p, s.workload, counts, &noise, NULL));
-    backend = plaintext_backend(p);
+    struct aim_backend backend = plaintext_backend(p);
     for (int i = 0; i < TRIALS; i++) {
         struct ask_told told CLEAN(told_clear) = {0};
         OK(backend.ask(backend.self, &ask, &told));
@@ -546,7 +531,7 @@ TEST(samples_follow_the_model)
     struct loop_stage s CLEAN(stage_free) = stage_new(ROWS);
     struct aim_options o = options_of(&s, 5, 8);
     struct aim_result *a CLEAN(aim_result_free) = run_seeded(&s, &o, 1);
-    struct table *rows, *again, *other;
+    struct table *rows, *again CLEAN(table_free) = NULL, *other CLEAN(table_free) = NULL;
     double error, small;
     OK(sample_rows(&rows, a->model, 20000, 1, NULL));
     assert_int_equal(rows->rows, 20000);
@@ -558,8 +543,6 @@ TEST(samples_follow_the_model)
     assert_true(error <= 0);
     OK(evaluate_tables(s.workload, rows, other, NULL, &small));
     assert_true(small > 0 && small < 0.05);
-    table_free(&again);
-    table_free(&other);
     table_free(&rows);
     OK(sample_rows(&rows, a->model, 0, 1, NULL));
     assert_int_equal(rows->rows, 0);
@@ -612,7 +595,6 @@ TEST(measurements_are_written_as_documented)
     char folder[] = "/tmp/trefoil-test-XXXXXX", path[64];
     struct bytes text CLEAN(bytes_clear) = {0};
     json_error_t error;
-    json_t *root, *m;
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/m.json", folder);
     OK(output_measurements(path, &terms, NULL));
@@ -620,19 +602,18 @@ TEST(measurements_are_written_as_documented)
     bytes_put_u8(&text, 0);
     assert_non_null(
         strstr((const char *)text.data, "\"epsilon\":1.0,\"delta\":1e-05,\"rho\":0.1,"));
-    root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    json_auto_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     assert_non_null(root);
     assert_string_equal(json_string_value(json_object_get(root, "format")),
                         "trefoil-measurements-1");
     assert_int_equal(json_integer_value(json_object_get(json_object_get(root, "domain"), "a4")), 6);
     assert_int_equal(json_array_size(json_object_get(root, "attributes")), 5);
-    m = json_array_get(json_object_get(root, "measurements"), 5);
+    json_t *m = json_array_get(json_object_get(root, "measurements"), 5);
     assert_int_equal(json_array_size(json_object_get(m, "values")),
                      clique_cells(&a->measurement[5].clique, s.domain));
     assert_true(json_real_value(json_array_get(json_object_get(m, "values"), 0)) ==
                 a->measurement[5].y[0]);
     assert_true(json_real_value(json_object_get(m, "sigma")) == a->measurement[5].sigma);
-    json_decref(root);
     s.domain->attribute[0].name[0] = (char)0xff;
     assert_int_equal(output_measurements(path, &terms, NULL), ERR_DATA);
     unlink(path);

@@ -5,11 +5,6 @@
 #include "aim/run/loop.h"
 #include "aim/run/plaintext.h"
 #include "aim/workload/tabulate.h"
-#include "base/memory.h"
-
-#include <math.h>
-#include <string.h>
-#include <unistd.h>
 
 #define ROWS 4000
 #define CODES 5
@@ -240,9 +235,8 @@ TEST(a_run_whose_last_round_is_lost_is_assessed_all_the_same)
     for (enum way way = FIXED; way < WAYS; way += SWEEPS) {
         struct aim_options o = options_of(&s, way);
         struct teller x = {.loses_last = 1};
-        struct aim_result *r CLEAN(aim_result_free) = NULL;
         o.stop_when_spent = true;
-        r = run(&s, &o, 3, &x);
+        struct aim_result *r CLEAN(aim_result_free) = run(&s, &o, 3, &x);
         assert_int_equal(r->rounds, 2);
         assert_non_null(r->assess->alone);
         assert_int_equal(x.round, 4);
@@ -254,9 +248,8 @@ TEST(a_reserve_that_buys_nothing_costs_no_result)
     struct assess_stage s CLEAN(stage_free) = stage_new();
     struct aim_options o = options_of(&s, FIXED);
     struct teller x = {.loses = 0};
-    struct aim_result *r CLEAN(aim_result_free) = NULL;
     o.assess = 1e-9; /* a deviation of 1e5 rows */
-    r = run(&s, &o, 3, &x);
+    struct aim_result *r CLEAN(aim_result_free) = run(&s, &o, 3, &x);
     assert_int_equal(r->rounds, 3);
     assert_null(r->assess);
 }

@@ -3,9 +3,6 @@
 
 #include "aim/run/loop_links.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #define COLUMNS 4
 #define ROWS 1000
 

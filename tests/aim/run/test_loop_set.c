@@ -4,10 +4,6 @@
 #include "tests/support/domain.h"
 
 #include "aim/run/loop.h"
-#include "aim/run/plaintext.h"
-
-#include <math.h>
-#include <string.h>
 
 #define ROWS 4000
 #define CODES 4

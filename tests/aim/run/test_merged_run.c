@@ -7,18 +7,9 @@
 #include "aim/run/plaintext.h"
 #include "aim/table/csv.h"
 #include "aim/table/series.h"
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/random.h"
-#include "base/text.h"
 #include "harness/process.h"
 #include "parties/command/command.h"
 #include "tests/support/result.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define ROWS 3000
 
@@ -44,16 +35,18 @@ static void put_rows(struct bytes *out)
     }
 }
 
-static void stage_new(struct merged_run_stage *g)
+static struct merged_run_stage stage_new(void)
 {
+    struct merged_run_stage g = {0};
     NEW_STUDY(
-        &g->s, NULL, .owners = 1, .rounds = 5, .epsilon = 20,
+        &g.s, NULL, .owners = 1, .rounds = 5, .epsilon = 20,
         .domain = "domain:\n"
                   "  - {name: age, kind: integer, min: 0, max: 15}\n"
                   "  - {name: hours, kind: numeric, min: 0, max: 10, bins: 10, missing: \"\"}\n"
                   "  - {name: sex, kind: categorical, values: [f, m, x, y]}\n");
-    put_rows(&g->csv);
-    OK(file_write(support_path(&g->s, "rows.csv"), 0600, g->csv.data, g->csv.size, NULL));
+    put_rows(&g.csv);
+    OK(file_write(support_path(&g.s, "rows.csv"), 0600, g.csv.data, g.csv.size, NULL));
+    return g;
 }
 
 static void stage_free(struct merged_run_stage *g)
@@ -101,11 +94,10 @@ static struct aim_result *run(const struct merged_run_stage *g, struct aim_optio
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct table *t CLEAN(table_free) = NULL;
     const struct aim_backend watching = {.self = w, .ask = watch};
-    struct aim_backend backend;
     struct aim_result *result;
     OK(table_read_csv(&t, g->s.study->domain, support_path(&g->s, "rows.csv"), NULL, NULL));
     OK(plaintext_new(&p, g->s.study->workload, t, &noise, NULL));
-    backend = plaintext_backend(p);
+    struct aim_backend backend = plaintext_backend(p);
     if (w != NULL)
         *w = (struct merged_run_watch){backend, g->s.study->domain, g->s.study->workload, 0};
     OK(aim_run(&result, o, w != NULL ? &watching : &backend, NULL));
@@ -114,21 +106,18 @@ static struct aim_result *run(const struct merged_run_stage *g, struct aim_optio
 
 TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
 {
-    struct merged_run_stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = stage_new();
     struct aim_result *whole CLEAN(aim_result_free) = NULL, *part CLEAN(aim_result_free) = NULL,
                              *rest CLEAN(aim_result_free) = NULL;
-    struct aim_options o;
-    struct random r;
     struct merged_run_watch w;
-    stage_new(&g);
-    o = (struct aim_options){.domain = g.s.study->domain,
-                             .workload = g.s.study->workload,
-                             .limits = {.rho = 2, .epsilon_slack = 1e-3},
-                             .rounds = 4,
-                             .bounds = {.bits = 13},
-                             .slack = {.select = 1e-6, .marginal = 7.7e-6},
-                             .fit_final = 50};
-    r = random_of(3);
+    struct aim_options o = {.domain = g.s.study->domain,
+                            .workload = g.s.study->workload,
+                            .limits = {.rho = 2, .epsilon_slack = 1e-3},
+                            .rounds = 4,
+                            .bounds = {.bits = 13},
+                            .slack = {.select = 1e-6, .marginal = 7.7e-6},
+                            .fit_final = 50};
+    struct random r = random_of(3);
     whole = run(&g, &o, &w, &r);
     assert_int_equal(w.selections, 4);
     assert_true(whole->merges->groups[0] >= 4 && whole->merges->groups[0] < 16);
@@ -156,20 +145,16 @@ TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
 /* 13 to 15, which have no rows, are merged with 12. */
 TEST(what_noise_does_not_hide_is_not_merged)
 {
-    struct merged_run_stage g CLEAN(stage_free) = {0};
-    struct aim_result *result CLEAN(aim_result_free) = NULL;
-    struct aim_options o;
-    struct random r;
-    stage_new(&g);
-    o = (struct aim_options){.domain = g.s.study->domain,
-                             .workload = g.s.study->workload,
-                             .limits = {.rho = 2e6, .epsilon_slack = 1e-3},
-                             .rounds = 1,
-                             .bounds = {.bits = 13, .epsilon = 50},
-                             .slack = {.select = 1e-6, .marginal = 7.7e-6},
-                             .fit_final = 50};
-    r = random_of(4);
-    result = run(&g, &o, NULL, &r);
+    struct merged_run_stage g CLEAN(stage_free) = stage_new();
+    struct aim_options o = {.domain = g.s.study->domain,
+                            .workload = g.s.study->workload,
+                            .limits = {.rho = 2e6, .epsilon_slack = 1e-3},
+                            .rounds = 1,
+                            .bounds = {.bits = 13, .epsilon = 50},
+                            .slack = {.select = 1e-6, .marginal = 7.7e-6},
+                            .fit_final = 50};
+    struct random r = random_of(4);
+    struct aim_result *result CLEAN(aim_result_free) = run(&g, &o, NULL, &r);
     assert_int_equal(result->merges->groups[0], 13);
 }
 
@@ -177,15 +162,13 @@ TEST(what_noise_does_not_hide_is_not_merged)
 TEST(nothing_is_merged_before_all_have_come)
 {
     static const char late[] = "late_uploads: join\n";
-    struct merged_run_stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = stage_new();
     struct output_found found CLEAN(output_found_clear) = {0};
     struct bytes study CLEAN(bytes_clear) = {0};
-    stage_new(&g);
     OK(file_read(g.s.path, 1 << 20, &study, NULL));
     bytes_put_text(&study, late);
     OK(file_write(path("s.yaml"), 0600, study.data, study.size, NULL));
-    TREFOIL(&g, "aim", path("s.yaml"), path("rows.csv"), "--out", path("more"), "--quick");
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "aim", path("s.yaml"), path("rows.csv"), "--out", path("more"), "--quick");
     OK(output_read(&found, path("more/measurements.json"), g.s.study->domain, NULL));
     assert_false(found.merges != NULL && merges_any(found.merges));
 }
@@ -193,26 +176,23 @@ TEST(nothing_is_merged_before_all_have_come)
 /* Owners of counts may fill every cell of a group: codes that scores could not hold stay apart. */
 TEST(a_run_merges_what_scores_have_room_for)
 {
-    struct merged_run_stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = stage_new();
     struct merges kept CLEAN(merges_clear) = {0};
-    struct aim_options o;
     struct random r;
     unsigned seen = 0;
-    stage_new(&g);
-    o = (struct aim_options){.domain = g.s.study->domain,
-                             .workload = g.s.study->workload,
-                             .limits = {.rho = 2, .epsilon_slack = 1e-3},
-                             .rounds = 1,
-                             .bounds = {.bits = 10, .counts = 63},
-                             .slack = {.select = 1e-6, .marginal = 7.7e-6},
-                             .fit_final = 5};
+    struct aim_options o = {.domain = g.s.study->domain,
+                            .workload = g.s.study->workload,
+                            .limits = {.rho = 2, .epsilon_slack = 1e-3},
+                            .rounds = 1,
+                            .bounds = {.bits = 10, .counts = 63},
+                            .slack = {.select = 1e-6, .marginal = 7.7e-6},
+                            .fit_final = 5};
     for (unsigned room = 16; room >= o.bounds.bits; room--) {
-        struct aim_result *result CLEAN(aim_result_free) = NULL;
         struct score_bounds merged;
         unsigned some = 0;
         o.bounds.room = room;
         r = random_of(3);
-        result = run(&g, &o, NULL, &r);
+        struct aim_result *result CLEAN(aim_result_free) = run(&g, &o, NULL, &r);
         if (kept.attributes == 0)
             OK(merges_copy(&kept, result->merges));
         for (;; merges_part(&kept)) {
@@ -231,23 +211,20 @@ TEST(a_run_merges_what_scores_have_room_for)
 /* The same holds for merges from a state: whatever chose them expected more room. */
 TEST(a_state_with_merges_beyond_the_room_is_refused)
 {
-    struct merged_run_stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = stage_new();
     const struct aim_backend nobody = {.self = NULL};
     struct aim_result *part CLEAN(aim_result_free) = NULL, *rest CLEAN(aim_result_free) = NULL;
-    struct aim_options o;
-    struct random r;
-    stage_new(&g);
-    o = (struct aim_options){.domain = g.s.study->domain,
-                             .workload = g.s.study->workload,
-                             .limits = {.rho = 2, .epsilon_slack = 1e-3},
-                             .rounds = 2,
-                             .rounds_now = 1,
-                             .bounds = {.bits = 10, .counts = 63, .room = 16},
-                             .slack = {.select = 1e-6, .marginal = 7.7e-6},
-                             .fit_final = 5,
-                             .state_file = path("state"),
-                             .resume = true};
-    r = random_of(3);
+    struct aim_options o = {.domain = g.s.study->domain,
+                            .workload = g.s.study->workload,
+                            .limits = {.rho = 2, .epsilon_slack = 1e-3},
+                            .rounds = 2,
+                            .rounds_now = 1,
+                            .bounds = {.bits = 10, .counts = 63, .room = 16},
+                            .slack = {.select = 1e-6, .marginal = 7.7e-6},
+                            .fit_final = 5,
+                            .state_file = path("state"),
+                            .resume = true};
+    struct random r = random_of(3);
     part = run(&g, &o, NULL, &r);
     assert_true(merges_any(part->merges));
     o.bounds.room = o.bounds.bits;
@@ -260,53 +237,47 @@ TEST(a_state_with_merges_beyond_the_room_is_refused)
 
 static void aim(struct merged_run_stage *g)
 {
-    TREFOIL(g, "aim", g->s.path, support_path(&g->s, "rows.csv"), "--out",
+    TREFOIL(EXIT_OK, g, "aim", g->s.path, support_path(&g->s, "rows.csv"), "--out",
             support_path(&g->s, "result"));
-    assert_int_equal(g->o.code, EXIT_OK);
 }
 
 TEST(the_runs_model_comes_again)
 {
     static const char *const files[] = {"model", "errors", "measurements.json", "synthetic.csv"};
-    struct merged_run_stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = stage_new();
     struct bytes json CLEAN(bytes_clear) = {0};
-    stage_new(&g);
     aim(&g);
     OK(file_read(path("result/measurements.json"), 1 << 20, &json, NULL));
     bytes_put_u8(&json, 0);
     EACH(support_says, (const char *)json.data, "\"format\":\"trefoil-measurements-2\"",
          "\"merged\":{\"age\":[0,1,2,3,3,", "\"merged\":true");
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"));
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "refit", path("result"), "--out", path("again"));
     for (size_t i = 0; i < 4; i++)
         assert_true(support_same_files(path("result/%s", files[i]), path("again/%s", files[i])));
-    TREFOIL(&g, "query", path("again"), "SELECT AVG(age), COUNT(*) FROM t WHERE hours > 5.5");
-    assert_int_equal(g.o.code, EXIT_OK);
-    TREFOIL(&g, "eval", g.s.path, path("rows.csv"), path("result/synthetic.csv"), "--model",
-            path("result/model"));
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "query", path("again"),
+            "SELECT AVG(age), COUNT(*) FROM t WHERE hours > 5.5");
+    TREFOIL(EXIT_OK, &g, "eval", g.s.path, path("rows.csv"), path("result/synthetic.csv"),
+            "--model", path("result/model"));
 }
 
 TEST(known_totals_of_a_merged_column_are_met_alone)
 {
     static const double truth[] = {750, 750, 750, 3, 0, 1, 1, 1, 0, 1, 1, 1, 741, 0, 0, 0};
     const struct clique age = {1, {0}};
-    struct merged_run_stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = stage_new();
     struct bytes text CLEAN(bytes_clear) = {0};
     struct domain *d CLEAN(domain_free) = NULL;
     struct model *m CLEAN(model_free) = NULL;
     double counts[16];
-    stage_new(&g);
     aim(&g);
     text_put(&text, "age,count\n");
     for (int i = 0; i < 16; i++)
         text_put(&text, "%d,%g\n", i, truth[i]);
     OK(file_write(path("k.csv"), 0600, text.data, text.size, NULL));
     for (int i = 0; i < 2; i++) { /* and again, from the results of the first */
-        TREFOIL(&g, "refit", path(i == 0 ? "result" : "again"), "--out",
+        TREFOIL(EXIT_OK, &g, "refit", path(i == 0 ? "result" : "again"), "--out",
                 path(i == 0 ? "again" : "more"), i == 0 ? "--known" : "--quick",
                 i == 0 ? path("k.csv") : NULL);
-        assert_int_equal(g.o.code, EXIT_OK);
     }
     OK(model_load(&m, &d, path("more/model"), 1 << 20, NULL));
     OK(model_marginal(m, &age, counts, NULL));
@@ -315,38 +286,35 @@ TEST(known_totals_of_a_merged_column_are_met_alone)
     assert_true(
         support_edit(path("again/measurements.json"), path("again/measurements.json"),
                      (const char *const[]){"\"known\":[{", "\"known\":[{\"merged\":true,", NULL}));
-    TREFOIL(&g, "refit", path("again"), "--out", path("more"), "--quick");
-    assert_int_equal(g.o.code, EXIT_BAD_DATA);
+    TREFOIL(EXIT_BAD_DATA, &g, "refit", path("again"), "--out", path("more"), "--quick");
     support_says(g.o.err, "known[0].merged is said of known counts");
     bytes_clear(&text);
     text_put(&text, "age,sex,count\n");
     for (int i = 0; i < 64; i++)
         text_put(&text, "%d,%c,%d\n", i / 4, "fmxy"[i % 4], i % 4 < 2 ? 94 : 0);
     OK(file_write(path("k.csv"), 0600, text.data, text.size, NULL));
-    TREFOIL(&g, "refit", path("result"), "--out", path("more"), "--known", path("k.csv"));
-    assert_int_equal(g.o.code, EXIT_BAD_DATA);
+    TREFOIL(EXIT_BAD_DATA, &g, "refit", path("result"), "--out", path("more"), "--known",
+            path("k.csv"));
     support_says(g.o.err, "the known counts of age x sex cannot be met: the run measured");
 }
 
 /* Codes that cannot occur together stay apart, as do those that the study keeps apart. */
 TEST(combinations_that_cannot_occur_are_not_merged)
 {
-    struct merged_run_stage g CLEAN(stage_free) = {0};
+    struct merged_run_stage g CLEAN(stage_free) = stage_new();
     struct output_found found CLEAN(output_found_clear) = {0};
     static const char zeros[] = "impossible: [{age: 9, sex: f}]\n";
     struct bytes study CLEAN(bytes_clear) = {0};
-    stage_new(&g);
     OK(file_write(path("z.yaml"), 0600, zeros, sizeof zeros - 1, NULL));
     aim(&g);
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--impossible", path("z.yaml"));
-    assert_int_equal(g.o.code, EXIT_BAD_DATA); /* too late */
+    TREFOIL(EXIT_BAD_DATA, &g, "refit", path("result"), "--out", path("again"), "--impossible",
+            path("z.yaml")); /* too late */
     support_says(g.o.err, "merged values with few rows");
     OK(file_read(g.s.path, 1 << 20, &study, NULL));
     bytes_put_text(&study, zeros);
     bytes_put_text(&study, "model: {apart: [sex]}\n");
     OK(file_write(path("s.yaml"), 0600, study.data, study.size, NULL));
-    TREFOIL(&g, "aim", path("s.yaml"), path("rows.csv"), "--out", path("more"), "--quick");
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "aim", path("s.yaml"), path("rows.csv"), "--out", path("more"), "--quick");
     OK(output_read(&found, path("more/measurements.json"), g.s.study->domain, NULL));
     /* of those beside 9, with next to no rows, none joins it, nor another across it */
     assert_non_null(found.merges->group[0]);
@@ -401,16 +369,14 @@ static size_t lines_of(const struct merged_run_stage *g, const char *name, const
 static void check_condition(struct merged_run_stage *g)
 {
     size_t persons[400] = {0}, events[400] = {0};
-    TREFOIL(g, "synth", support_path(&g->s, "more/model"), "--where", "age >= 1 AND number >= 5",
-            "--rows", "300", "--out", support_path(&g->s, "more"));
-    assert_int_equal(g->o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, g, "synth", support_path(&g->s, "more/model"), "--where",
+            "age >= 1 AND number >= 5", "--rows", "300", "--out", support_path(&g->s, "more"));
     assert_int_equal(lines_of(g, "more/persons.csv", ",0", persons), 300);
     assert_in_range(lines_of(g, "more/stays.csv", ",?", events), 1500, 2100);
     for (size_t i = 1; i <= 300; i++)
         assert_true(persons[i] == 1 && events[i] >= 5 && events[i] <= 7);
-    TREFOIL(g, "synth", support_path(&g->s, "more/model"), "--where", "ward = 'w0'", "--out",
-            support_path(&g->s, "more"));
-    assert_int_equal(g->o.code, EXIT_USAGE);
+    TREFOIL(EXIT_USAGE, g, "synth", support_path(&g->s, "more/model"), "--where", "ward = 'w0'",
+            "--out", support_path(&g->s, "more"));
     support_says(g->o.err, "ward is a column of events");
 }
 
@@ -428,18 +394,16 @@ TEST(events_are_merged_where_what_cannot_occur_allows_it)
     struct merged_run_stage g CLEAN(stage_free) = {0};
     struct output_found found CLEAN(output_found_clear) = {0};
     struct bytes persons CLEAN(bytes_clear) = {0}, stays CLEAN(bytes_clear) = {0};
-    const struct domain *d;
     uint32_t ward, before;
     NEW_STUDY(&g.s, NULL, .owners = 1, .rounds = 8, .epsilon = 4, .domain = visits);
-    d = g.s.study->domain;
+    const struct domain *d = g.s.study->domain;
     ward = domain_find(d, "ward");
     before = domain_find(d, "previous.ward");
     put_stays(&persons, &stays);
     OK(file_write(path("p.csv"), 0600, persons.data, persons.size, NULL));
     OK(file_write(path("v.csv"), 0600, stays.data, stays.size, NULL));
-    TREFOIL(&g, "aim", g.s.path, path("p.csv"), "--events", path("v.csv"), "--out", path("more"),
-            "--quick");
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "aim", g.s.path, path("p.csv"), "--events", path("v.csv"), "--out",
+            path("more"), "--quick");
     OK(output_read(&found, path("more/measurements.json"), d, NULL));
     assert_null(found.merges->group[d->series->number]);
     assert_null(found.merges->group[d->series->stage]);
@@ -448,8 +412,7 @@ TEST(events_are_merged_where_what_cannot_occur_allows_it)
     assert_non_null(found.merges->group[before]);
     assert_true(found.merges->groups[ward] < 8 && found.merges->group[ward][0] == 0);
     /* nothing contradicts itself: eval, which reads what was made, leaves nothing out */
-    TREFOIL(&g, "eval", g.s.path, path("p.csv"), path("more"), "--events", path("v.csv"));
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "eval", g.s.path, path("p.csv"), path("more"), "--events", path("v.csv"));
     assert_null(strstr(g.o.err, "left out"));
     check_condition(&g);
 }

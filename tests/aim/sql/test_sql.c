@@ -8,20 +8,13 @@
 
 #include "aim/sql/connection.h"
 #include "aim/sql/database.h"
-#include "base/file.h"
-#include "base/secret.h"
-#include "base/text.h"
 #include "harness/postgres.h"
 #include "harness/process.h"
 #include "parties/owner/owner_secret.h"
-#include "tests/support/command.h"
+#include "tests/support/result.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define ROWS 400
 
@@ -33,6 +26,7 @@ struct sql_scene {
     char words[8192];
     struct log log;
     struct command_outcome o;
+    char connection[SUPPORT_PATH + 64], expected[65]; /* the upload's digest that is awaited */
 };
 
 /* --- a table of everything -------------------------------------------------------------------- */
@@ -229,9 +223,23 @@ static void scene_new(struct sql_scene *c, const char *columns)
     scene_new_for(c, columns, false);
 }
 
+static void scene_free(struct sql_scene *c)
+{
+    support_study_free(&c->s);
+}
+
 static void write_text(const char *path, const char *text)
 {
     OK(file_write(path, 0600, text, strlen(text), NULL));
+}
+
+/* --- PostgreSQL ------------------------------------------------------------------------------- */
+
+static void run_postgres(struct sql_scene *c, const char *sql)
+{
+    write_text(file(c, "d.sql"), sql);
+    assert_true(support_postgres_run(&postgres, file(c, "d.sql")));
+    support_postgres_connection(&postgres, c->connection, sizeof c->connection);
 }
 
 /* --- SQLite ----------------------------------------------------------------------------------- */
@@ -251,6 +259,8 @@ static void run_sqlite(struct sql_scene *c, const char *sql)
     if (sqlite3_exec(db, sql, NULL, NULL, &words) != SQLITE_OK)
         fail_msg("%s", words);
     sqlite3_close(db);
+    snprintf(c->connection, sizeof c->connection, "Driver=SQLite3;Database=%s",
+             file(c, "d.sqlite"));
 }
 
 /* As `sqlite3 -csv -header` does. */
@@ -277,11 +287,6 @@ static void csv_of_sqlite(struct sql_scene *c, const char *select, const char *p
     OK(file_write(path, 0600, csv.data, csv.size, NULL));
 }
 
-static void connect_sqlite(struct sql_scene *c, char *text, size_t size)
-{
-    snprintf(text, size, "Driver=SQLite3;Database=%s", file(c, "d.sqlite"));
-}
-
 /* --- share ------------------------------------------------------------------------------------ */
 
 static void share_words(struct sql_scene *c, const char *const *words, unsigned owner)
@@ -294,6 +299,7 @@ static void share_words(struct sql_scene *c, const char *const *words, unsigned 
 }
 
 #define SHARE(c, owner, ...) share_words(c, (const char *const[]){__VA_ARGS__, NULL}, owner)
+#define SHARE_SQL(c, owner, ...) SHARE(c, owner, "--sql", (c)->connection, __VA_ARGS__)
 
 /* The upload's digest, which the last dry run printed. */
 static void upload_of(struct sql_scene *c, char digest[65])
@@ -303,6 +309,20 @@ static void upload_of(struct sql_scene *c, char digest[65])
         fail_msg("exit code %d\n%s%s", c->o.code, c->o.out, c->o.err);
     snprintf(digest, 65, "%.64s", at + strlen("upload: "));
     assert_null(strchr(digest, ' '));
+}
+
+static void expect_upload(struct sql_scene *c, bool same)
+{
+    char got[65];
+    upload_of(c, got);
+    assert_int_equal(strcmp(got, c->expected) == 0, same);
+}
+
+/* The last command ended so, and said these words. */
+static void expect_end(const struct sql_scene *c, int code, const char *words)
+{
+    support_says(c->o.err, words);
+    assert_int_equal(c->o.code, code);
 }
 
 /*
@@ -327,75 +347,60 @@ static void same_columns(const char *from_sql, const char *from_csv)
     assert_true(known > 9);
 }
 
-static void same_uploads(struct sql_scene *c, const char *connection, const char *csv)
+static void same_uploads(struct sql_scene *c, const char *csv)
 {
-    char expected[65], got[65];
     for (unsigned owner = 0; owner < 2; owner++) {
-        char *columns;
         SHARE(c, owner, csv);
-        upload_of(c, expected);
-        columns = strdup(c->o.out);
+        upload_of(c, c->expected);
+        char *columns = strdup(c->o.out);
         assert_non_null(columns);
-        SHARE(c, owner, "--sql", connection, "--table", "visits");
-        upload_of(c, got);
-        assert_string_equal(got, expected);
+        SHARE_SQL(c, owner, "--table", "visits");
+        expect_upload(c, true);
         same_columns(c->o.out, columns);
         free(columns);
-        SHARE(c, owner, "--sql", connection, "--query", "SELECT * FROM visits -- all;\n ; ",
-              "--person", "person");
-        upload_of(c, got);
-        assert_string_equal(got, expected);
-        SHARE(c, owner, "--sql", connection, "--query",
-              "SELECT *, '--' AS \"/*\" -- don't\nFROM visits /* it's */ -- all\nWHERE id <> 7");
-        upload_of(c, got);
-        assert_string_not_equal(got, expected);
+        SHARE_SQL(c, owner, "--query", "SELECT * FROM visits -- all;\n ; ", "--person", "person");
+        expect_upload(c, true);
+        SHARE_SQL(
+            c, owner, "--query",
+            "SELECT *, '--' AS \"/*\" -- don't\nFROM visits /* it's */ -- all\nWHERE id <> 7");
+        expect_upload(c, false);
     }
 }
 
 /* To three servers, and to a provider and a keeper. */
 static void from_sqlite(bool two)
 {
-    struct sql_scene c;
+    struct sql_scene c CLEAN(scene_free);
     struct bytes sql CLEAN(bytes_clear) = {0};
-    char connection[SUPPORT_PATH + 64];
     scene_new_for(&c, domain, two);
     put_script(&sql, in_sqlite, "BEGIN;\n");
-    bytes_put_text(&sql, "");
     sql.size--;
     bytes_put_text(&sql, "COMMIT;");
     bytes_put_u8(&sql, 0);
     run_sqlite(&c, (const char *)sql.data);
     csv_of_sqlite(&c, "SELECT * FROM visits", file(&c, "d.csv"));
-    connect_sqlite(&c, connection, sizeof connection);
-    same_uploads(&c, connection, file(&c, "d.csv"));
-    support_study_free(&c.s);
+    same_uploads(&c, file(&c, "d.csv"));
 }
 
 TEST(an_upload_from_sqlite_is_that_of_its_csv)
 {
-    if (!has_sqlite)
-        skip();
+    support_needs(has_sqlite, "no SQLite by ODBC here");
     for (unsigned two = 0; two < 2; two++)
         from_sqlite(two == 1);
 }
 
 TEST(an_upload_from_postgresql_is_that_of_its_csv)
 {
-    struct sql_scene c;
+    struct sql_scene c CLEAN(scene_free);
     struct bytes sql CLEAN(bytes_clear) = {0};
-    char connection[256];
-    if (!has_postgres)
-        skip();
+    support_needs(has_postgres, "no PostgreSQL here");
     scene_new(&c, domain);
     put_script(&sql, in_postgres,
                "CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level1', "
                "deterministic = false);\n");
-    write_text(file(&c, "d.sql"), (const char *)sql.data);
-    assert_true(support_postgres_run(&postgres, file(&c, "d.sql")));
+    run_postgres(&c, (const char *)sql.data);
     assert_true(support_postgres_csv(&postgres, "SELECT * FROM visits", file(&c, "d.csv")));
-    support_postgres_connection(&postgres, connection, sizeof connection);
-    same_uploads(&c, connection, file(&c, "d.csv"));
-    support_study_free(&c.s);
+    same_uploads(&c, file(&c, "d.csv"));
 }
 
 /* --- persons and events ----------------------------------------------------------------------- */
@@ -449,87 +454,69 @@ static const char all_patients[] = "SELECT * FROM patients";
 static const char all_stays[] = "SELECT * FROM stays ORDER BY line";
 
 /* Two tables, and two queries in another order, make the upload of two CSV files. */
-static void same_events(struct sql_scene *c, const char *connection)
+static void same_events(struct sql_scene *c)
 {
-    char expected[65], got[65];
     SHARE(c, 0, file(c, "p.csv"), "--events", file(c, "e.csv"));
-    upload_of(c, expected);
+    upload_of(c, c->expected);
     support_says(c->o.err, "left out, by the column patient: events without a date");
-    SHARE(c, 0, "--sql", connection, "--table", "patients", "--events", "stays");
-    upload_of(c, got);
-    assert_string_equal(got, expected);
+    SHARE_SQL(c, 0, "--table", "patients", "--events", "stays");
+    expect_upload(c, true);
     support_says(c->o.err, "table stays: ");
     support_says(c->o.err, "events of persons who are not in the table of persons");
     support_says(c->o.out, "admitted: from ");
-    SHARE(c, 0, "--sql", connection, "--query", "SELECT * FROM patients ORDER BY -age", "--events",
-          "\n (select patient, ward, admitted FROM stays ORDER BY -line)");
-    upload_of(c, got);
-    assert_string_equal(got, expected);
-    SHARE(c, 0, "--sql", connection, "--table", "patients", "--events",
-          "WITH s AS (SELECT * FROM stays WHERE line <> 40) SELECT * FROM s");
-    upload_of(c, got);
-    assert_string_not_equal(got, expected);
+    SHARE_SQL(c, 0, "--query", "SELECT * FROM patients ORDER BY -age", "--events",
+              "\n (select patient, ward, admitted FROM stays ORDER BY -line)");
+    expect_upload(c, true);
+    SHARE_SQL(c, 0, "--table", "patients", "--events",
+              "WITH s AS (SELECT * FROM stays WHERE line <> 40) SELECT * FROM s");
+    expect_upload(c, false);
 }
 
 /* Where events have no dates, the order of rows is theirs. */
-static void in_order(struct sql_scene *c, const char *connection)
+static void in_order(struct sql_scene *c)
 {
-    char expected[65], got[65];
     SHARE(c, 0, file(c, "p.csv"), "--events", file(c, "e.csv"));
-    upload_of(c, expected);
-    SHARE(c, 0, "--sql", connection, "--table", "patients", "--events", all_stays);
-    upload_of(c, got);
-    assert_string_equal(got, expected);
-    SHARE(c, 0, "--sql", connection, "--table", "patients", "--events",
-          "SELECT * FROM stays ORDER BY -line");
-    upload_of(c, got);
-    assert_string_not_equal(got, expected);
-    SHARE(c, 0, "--sql", connection, "--table", "patients", "--events", "stays");
-    support_says(c->o.err, "error: stays without dates follow each other as their rows come: give "
-                           "a SELECT with an ORDER BY");
-    assert_int_equal(c->o.code, 2);
+    upload_of(c, c->expected);
+    SHARE_SQL(c, 0, "--table", "patients", "--events", all_stays);
+    expect_upload(c, true);
+    SHARE_SQL(c, 0, "--table", "patients", "--events", "SELECT * FROM stays ORDER BY -line");
+    expect_upload(c, false);
+    SHARE_SQL(c, 0, "--table", "patients", "--events", "stays");
+    expect_end(c, 2,
+               "error: stays without dates follow each other as their rows come: give "
+               "a SELECT with an ORDER BY");
 }
 
 TEST(events_in_sqlite_are_those_of_their_csv)
 {
-    static void (*const same[])(struct sql_scene *, const char *) = {same_events, in_order};
+    static void (*const same[])(struct sql_scene *) = {same_events, in_order};
     struct bytes sql CLEAN(bytes_clear) = {0};
-    struct sql_scene c;
-    char connection[SUPPORT_PATH + 64];
-    if (!has_sqlite)
-        skip();
+    support_needs(has_sqlite, "no SQLite by ODBC here");
     put_stays(&sql);
     for (int i = 0; i < 2; i++) {
+        struct sql_scene c CLEAN(scene_free);
         scene_events(&c, i == 0 ? dated : in_lines);
         run_sqlite(&c, (const char *)sql.data);
         csv_of_sqlite(&c, all_patients, file(&c, "p.csv"));
         csv_of_sqlite(&c, all_stays, file(&c, "e.csv"));
-        connect_sqlite(&c, connection, sizeof connection);
-        same[i](&c, connection);
-        support_study_free(&c.s);
+        same[i](&c);
     }
 }
 
 TEST(events_in_postgresql_are_those_of_their_csv)
 {
-    static void (*const same[])(struct sql_scene *, const char *) = {same_events, in_order};
+    static void (*const same[])(struct sql_scene *) = {same_events, in_order};
     struct bytes sql CLEAN(bytes_clear) = {0};
-    struct sql_scene c;
-    char connection[256];
-    if (!has_postgres)
-        skip();
+    support_needs(has_postgres, "no PostgreSQL here");
     put_stays(&sql);
-    support_postgres_connection(&postgres, connection, sizeof connection);
     for (int i = 0; i < 2; i++) {
+        struct sql_scene c CLEAN(scene_free);
         scene_events(&c, i == 0 ? dated : in_lines);
-        write_text(file(&c, "d.sql"), (const char *)sql.data);
-        assert_true(support_postgres_run(&postgres, file(&c, "d.sql")));
+        run_postgres(&c, (const char *)sql.data);
         assert_true(support_postgres_csv(&postgres, all_patients, file(&c, "p.csv")));
         assert_true(support_postgres_csv(&postgres, all_stays, file(&c, "e.csv")));
-        same[i](&c, connection);
-        write_text(file(&c, "d.sql"), "DROP TABLE patients; DROP TABLE stays");
-        assert_true(support_postgres_run(&postgres, file(&c, "d.sql")));
-        support_study_free(&c.s);
+        same[i](&c);
+        run_postgres(&c, "DROP TABLE patients; DROP TABLE stays");
     }
 }
 
@@ -547,25 +534,21 @@ TEST(what_is_wrong_with_events_in_a_database_is_said)
          "the query of persons:0: no column is named patient, which should say whose a row is"},
     };
     struct bytes sql CLEAN(bytes_clear) = {0};
-    struct sql_scene c;
-    char connection[SUPPORT_PATH + 64];
-    if (!has_sqlite)
-        skip();
+    struct sql_scene c CLEAN(scene_free);
+    support_needs(has_sqlite, "no SQLite by ODBC here");
     put_stays(&sql);
     scene_events(&c, dated);
     run_sqlite(&c, (const char *)sql.data);
-    connect_sqlite(&c, connection, sizeof connection);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const char *const *w = wrong[i].words;
-        SHARE(&c, 0, "--sql", connection, w[0], w[1], w[2], w[3]);
+        SHARE_SQL(&c, 0, w[0], w[1], w[2], w[3]);
         support_says(c.o.err, wrong[i].says);
         assert_int_not_equal(c.o.code, 0);
     }
     run_sqlite(&c, "INSERT INTO patients VALUES (7, 50)");
-    SHARE(&c, 0, "--sql", connection, "--table", "patients", "--events", "stays");
+    SHARE_SQL(&c, 0, "--table", "patients", "--events", "stays");
     support_says(c.o.err, "persons who were there before (1)");
     support_says(c.o.err, "the database may give them in any order");
-    support_study_free(&c.s);
 }
 
 /* --- what does not fit ------------------------------------------------------------------------ */
@@ -588,18 +571,17 @@ static void put_visits(struct bytes *sql, const char *more)
     OK(bytes_ok(sql));
 }
 
-static void scene_sqlite(struct sql_scene *c, const char *columns, const char *more,
-                         char *connection)
+static void scene_sqlite(struct sql_scene *c, const char *columns, const char *more)
 {
     struct bytes sql CLEAN(bytes_clear) = {0};
+    support_needs(has_sqlite, "no SQLite by ODBC here");
     scene_new(c, columns);
     put_visits(&sql, more);
     run_sqlite(c, (const char *)sql.data);
-    connect_sqlite(c, connection, SUPPORT_PATH + 64);
 }
 
 /* What init makes of the schema: no row is read, and a table of codes only if it is named. */
-static void check_schema(struct sql_scene *c, const char *connection)
+static void check_schema(struct sql_scene *c)
 {
     static const char *const expected[] = {
         "columns_from: \"the schema of the table patients\"\n",
@@ -611,7 +593,7 @@ static void check_schema(struct sql_scene *c, const char *connection)
         "  # left out: remark, text or a time, without CHECK or ENUM\n"};
     for (unsigned named = 0; named < 2; named++) {
         const char *a[] = {
-            "init",     file(c, "init.yaml"),      "--force",     "--sql", connection, "--table",
+            "init",     file(c, "init.yaml"),      "--force",     "--sql", c->connection, "--table",
             "patients", named ? "--lookup" : NULL, "other,wards", NULL};
         support_command(&c->o, file(c, "out"), file(c, "err"), a);
         assert_int_equal(c->o.code, 0);
@@ -636,23 +618,18 @@ static void check_schema(struct sql_scene *c, const char *connection)
 
 TEST(a_schema_gives_columns)
 {
-    struct sql_scene c;
-    char connection[SUPPORT_PATH + 64];
+    struct sql_scene c CLEAN(scene_free);
     if (!has_sqlite && !has_postgres)
         skip();
     scene_new(&c, domain);
     if (has_sqlite) {
         run_sqlite(&c, SCHEMA("VARCHAR(1) CHECK (sex IN ('f', 'm'))"));
-        connect_sqlite(&c, connection, sizeof connection);
-        check_schema(&c, connection);
+        check_schema(&c);
     }
     if (has_postgres) {
-        write_text(file(&c, "schema.sql"), "CREATE TYPE sexes AS ENUM ('f', 'm');" SCHEMA("sexes"));
-        assert_true(support_postgres_run(&postgres, file(&c, "schema.sql")));
-        support_postgres_connection(&postgres, connection, sizeof connection);
-        check_schema(&c, connection);
+        run_postgres(&c, "CREATE TYPE sexes AS ENUM ('f', 'm');" SCHEMA("sexes"));
+        check_schema(&c);
     }
-    support_study_free(&c.s);
 }
 
 TEST(values_that_do_not_fit_are_told_with_their_number_of_rows)
@@ -681,29 +658,20 @@ TEST(values_that_do_not_fit_are_told_with_their_number_of_rows)
          "error: table visits: sex is 'xp0' in 1 row; it must be one of 'f', 'm' (40 rows with "
          "others like it)\n"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases && has_sqlite; i++) {
-        struct sql_scene c;
-        char connection[SUPPORT_PATH + 64];
-        scene_sqlite(&c, strict, cases[i].change, connection);
-        SHARE(&c, 0, "--sql", connection, "--table", "visits");
-        support_says(c.o.err, cases[i].words);
-        assert_int_equal(c.o.code, cases[i].code);
-        support_study_free(&c.s);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sql_scene c CLEAN(scene_free);
+        scene_sqlite(&c, strict, cases[i].change);
+        SHARE_SQL(&c, 0, "--table", "visits");
+        expect_end(&c, cases[i].code, cases[i].words);
     }
 }
 
 TEST(rows_that_are_read_have_their_place)
 {
-    struct sql_scene c;
-    char connection[SUPPORT_PATH + 64];
-    if (!has_sqlite)
-        skip();
-    scene_sqlite(&c, strict, "UPDATE visits SET sex = 'F' WHERE who = 'p6'", connection);
-    SHARE(&c, 1, "--sql", connection, "--query",
-          "SELECT who, sex, bmi, age FROM visits ORDER BY rowid");
-    support_says(c.o.err, "error: the query:7:2: sex is 'F'; it must be one of 'f', 'm'\n");
-    assert_int_equal(c.o.code, 6);
-    support_study_free(&c.s);
+    struct sql_scene c CLEAN(scene_free);
+    scene_sqlite(&c, strict, "UPDATE visits SET sex = 'F' WHERE who = 'p6'");
+    SHARE_SQL(&c, 1, "--query", "SELECT who, sex, bmi, age FROM visits ORDER BY rowid");
+    expect_end(&c, 6, "error: the query:7:2: sex is 'F'; it must be one of 'f', 'm'\n");
 }
 
 TEST(a_source_that_cannot_be_read_says_why)
@@ -719,84 +687,66 @@ TEST(a_source_that_cannot_be_read_says_why)
         {"--query", "SELECT age, sex FROM visits",
          "error: the query:0: no column is named bmi; add it, or correct the query\n", 6},
     };
-    struct sql_scene c;
-    char connection[SUPPORT_PATH + 64];
-    if (!has_sqlite)
-        skip();
-    scene_sqlite(&c, strict, "", connection);
+    struct sql_scene c CLEAN(scene_free);
+    scene_sqlite(&c, strict, "");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        SHARE(&c, 0, "--sql", connection, cases[i].option, cases[i].value);
-        support_says(c.o.err, cases[i].words);
-        assert_int_equal(c.o.code, cases[i].code);
+        SHARE_SQL(&c, 0, cases[i].option, cases[i].value);
+        expect_end(&c, cases[i].code, cases[i].words);
     }
-    SHARE(&c, 2, "--sql", connection, "--query",
-          "SELECT * FROM visits UNION ALL SELECT * FROM visits UNION ALL SELECT * FROM visits "
-          "UNION ALL SELECT * FROM visits UNION ALL SELECT * FROM visits UNION ALL SELECT * FROM "
-          "visits UNION ALL SELECT * FROM visits UNION ALL SELECT * FROM visits");
+    SHARE_SQL(
+        &c, 2, "--query",
+        "SELECT * FROM visits UNION ALL SELECT * FROM visits UNION ALL SELECT * FROM visits "
+        "UNION ALL SELECT * FROM visits UNION ALL SELECT * FROM visits UNION ALL SELECT * FROM "
+        "visits UNION ALL SELECT * FROM visits UNION ALL SELECT * FROM visits");
     support_says(c.o.err, "error: the query has 320 rows, more than the 300 allowed\n");
-    snprintf(connection, sizeof connection, "Driver=SQLite3;Database=%s", file(&c, "mistyped"));
-    SHARE(&c, 0, "--sql", connection, "--table", "visits");
-    support_says(c.o.err, "error: table visits: the database says: ");
-    assert_int_equal(c.o.code, 1);
+    snprintf(c.connection, sizeof c.connection, "Driver=SQLite3;Database=%s", file(&c, "mistyped"));
+    SHARE_SQL(&c, 0, "--table", "visits");
+    expect_end(&c, 1, "error: table visits: the database says: ");
     assert_int_not_equal(access(file(&c, "mistyped"), F_OK), 0);
     SHARE(&c, 0, "--sql", "no-such-source", "--table", "visits");
-    support_says(c.o.err, "Data source name not found");
-    assert_int_equal(c.o.code, 1);
+    expect_end(&c, 1, "Data source name not found");
     SHARE(&c, 0, "--table", "visits", "x.csv");
     support_says(c.o.err, "--table and --query need a database; name it with --sql");
-    SHARE(&c, 0, "--sql", connection);
+    SHARE_SQL(&c, 0, NULL);
     support_says(c.o.err, "--sql needs --table T, or --query Q");
-    SHARE(&c, 0, "x.csv", "--sql", connection, "--table", "visits");
+    SHARE_SQL(&c, 0, "x.csv", "--table", "visits");
     support_says(c.o.err, "share takes a CSV file or --sql, not both");
-    SHARE(&c, 0, "--sql", connection, "--table", "visits", "--decimal", ",");
-    support_says(c.o.err, "--delimiter and --decimal are for CSV files; leave them out with --sql");
-    assert_int_equal(c.o.code, 2);
-    support_study_free(&c.s);
+    SHARE_SQL(&c, 0, "--table", "visits", "--decimal", ",");
+    expect_end(&c, 2, "--delimiter and --decimal are for CSV files; leave them out with --sql");
 }
 
 /* As in a header of CSV, where nobody sees them. */
 TEST(spaces_around_a_columns_name_are_not_its_own)
 {
-    struct sql_scene c;
-    char connection[SUPPORT_PATH + 64], expected[65], got[65];
-    if (!has_sqlite)
-        skip();
-    scene_sqlite(&c, strict, "", connection);
+    struct sql_scene c CLEAN(scene_free);
+    scene_sqlite(&c, strict, "");
     for (unsigned owner = 0; owner < 2; owner++) {
-        SHARE(&c, owner, "--sql", connection, "--table", "visits", "--person", "who");
-        upload_of(&c, expected);
-        SHARE(&c, owner, "--sql", connection, "--query",
-              "SELECT age AS \" age\", sex AS \"sex\t \", bmi, who AS \"who \" FROM visits",
-              "--person", "who");
-        upload_of(&c, got);
-        assert_string_equal(got, expected);
+        SHARE_SQL(&c, owner, "--table", "visits", "--person", "who");
+        upload_of(&c, c.expected);
+        SHARE_SQL(&c, owner, "--query",
+                  "SELECT age AS \" age\", sex AS \"sex\t \", bmi, who AS \"who \" FROM visits",
+                  "--person", "who");
+        expect_upload(&c, true);
     }
-    support_study_free(&c.s);
 }
 
 TEST(persons_with_too_many_rows_are_counted_there)
 {
-    struct sql_scene c;
-    char connection[SUPPORT_PATH + 64];
-    if (!has_sqlite)
-        skip();
+    struct sql_scene c CLEAN(scene_free);
     scene_sqlite(&c, strict,
                  "UPDATE visits SET who = ' p1' || char(9) WHERE who = 'p2';"
                  "UPDATE visits SET who = 'p9' WHERE who IN ('p10', 'p11', 'p12');"
-                 "UPDATE visits SET who = 'P9' WHERE who = 'p13'",
-                 connection);
-    SHARE(&c, 0, "--sql", connection, "--table", "visits", "--person", "who");
-    support_says(c.o.err, "error: table visits: 1 person has 4 rows\n"
-                          "error: table visits: 1 person has 2 rows\n"
-                          "error: table visits: 2 persons have more than 1 row, for which");
-    assert_int_equal(c.o.code, 6);
-    SHARE(&c, 0, "--sql", connection, "--table", "visits", "--person", "whose");
+                 "UPDATE visits SET who = 'P9' WHERE who = 'p13'");
+    SHARE_SQL(&c, 0, "--table", "visits", "--person", "who");
+    expect_end(&c, 6,
+               "error: table visits: 1 person has 4 rows\n"
+               "error: table visits: 1 person has 2 rows\n"
+               "error: table visits: 2 persons have more than 1 row, for which");
+    SHARE_SQL(&c, 0, "--table", "visits", "--person", "whose");
     support_says(c.o.err, "no column is named whose, which should say whose a row is");
     run_sqlite(&c, "UPDATE visits SET who = rowid; UPDATE visits SET who = ' ' WHERE rowid < 3;");
-    SHARE(&c, 0, "--sql", connection, "--table", "visits", "--person", "who");
-    support_says(c.o.err, "error: table visits: who is empty in 2 rows; every row needs it");
-    assert_int_equal(c.o.code, 6);
-    support_study_free(&c.s);
+    SHARE_SQL(&c, 0, "--table", "visits", "--person", "who");
+    expect_end(&c, 6, "error: table visits: who is empty in 2 rows; every row needs it");
 }
 
 TEST(rows_of_a_batch_need_an_order)
@@ -805,56 +755,44 @@ TEST(rows_of_a_batch_need_an_order)
         "    max_rows: 900\n    batch: city\n    columns: [age, sex]\n",
         "    max_rows: 900\n    batch: city\n    columns: [bmi]\n",
     };
-    struct sql_scene c = {.log = {.level = LOG_ERROR}};
+    struct sql_scene c CLEAN(scene_free) = {.log = {.level = LOG_ERROR}};
     struct bytes sql CLEAN(bytes_clear) = {0};
-    char connection[SUPPORT_PATH + 64], expected[65], got[65];
     uint8_t *secret = NULL;
-    if (!has_sqlite)
-        skip();
+    support_needs(has_sqlite, "no SQLite by ODBC here");
     NEW_STUDY(&c.s, &c.log, .domain = strict, .owners = 2, .part = part);
     OK(owner_secret_take(&secret, file(&c, "o0.test.secret"), c.s.study, NULL));
     secret_release(&secret);
     put_visits(&sql, "");
     run_sqlite(&c, (const char *)sql.data);
-    connect_sqlite(&c, connection, sizeof connection);
-    SHARE(&c, 0, "--sql", connection, "--table", "visits");
+    SHARE_SQL(&c, 0, "--table", "visits");
     support_says(c.o.err, "give --query with an ORDER BY");
-    SHARE(&c, 0, "--sql", connection, "--query", "SELECT * FROM visits WHERE reorder_by IS NULL");
+    SHARE_SQL(&c, 0, "--query", "SELECT * FROM visits WHERE reorder_by IS NULL");
     support_says(c.o.err, "give --query with an ORDER BY");
     csv_of_sqlite(&c, "SELECT \"AGE\" AS age, sex FROM visits ORDER BY bmi DESC, rowid DESC",
                   file(&c, "d.csv"));
     SHARE(&c, 0, file(&c, "d.csv"));
-    upload_of(&c, expected);
-    SHARE(&c, 0, "--sql", connection, "--query",
-          "SELECT * FROM visits order\n BY bmi DESC, rowid DESC");
-    upload_of(&c, got);
-    assert_string_equal(got, expected);
-    support_study_free(&c.s);
+    upload_of(&c, c.expected);
+    SHARE_SQL(&c, 0, "--query", "SELECT * FROM visits order\n BY bmi DESC, rowid DESC");
+    expect_upload(&c, true);
 }
 
 /* --- connections ------------------------------------------------------------------------------ */
 
 TEST(a_password_is_not_taken_from_arguments_nor_from_open_files)
 {
-    struct sql_scene c;
-    char connection[SUPPORT_PATH + 64], words[SUPPORT_PATH + 200];
-    const char *path;
-    if (!has_sqlite)
-        skip();
-    scene_sqlite(&c, strict, "", connection);
-    path = file(&c, "clinic.conf");
+    struct sql_scene c CLEAN(scene_free);
+    char words[SUPPORT_PATH + 200];
+    scene_sqlite(&c, strict, "");
+    const char *path = file(&c, "clinic.conf");
     SHARE(&c, 0, "--sql", "DSN=clinic;pwd=hunter2", "--table", "visits");
-    support_says(c.o.err, "--sql holds a password");
+    expect_end(&c, 2, "--sql holds a password");
     assert_null(strstr(c.o.err, "hunter2"));
-    assert_int_equal(c.o.code, 2);
     SHARE(&c, 0, "--sql", "DSN=clinic;ApiKey=hunter2", "--table", "visits");
-    support_says(c.o.err, "--sql holds a password or another secret");
+    expect_end(&c, 2, "--sql holds a password or another secret");
     assert_null(strstr(c.o.err, "hunter2"));
-    assert_int_equal(c.o.code, 2);
     SHARE(&c, 0, "--sql", "postgresql://me:hunter2@clinic/db?sslmode=require", "--table", "visits");
-    support_says(c.o.err, "--sql takes no URL");
+    expect_end(&c, 2, "--sql takes no URL");
     assert_null(strstr(c.o.err, "hunter2"));
-    assert_int_equal(c.o.code, 2);
     snprintf(words, sizeof words, "# the clinic\nDriver = SQLite3\nDatabase=%s;\nPWD=x\n",
              file(&c, "d.sqlite"));
     write_text(path, words);
@@ -869,7 +807,6 @@ TEST(a_password_is_not_taken_from_arguments_nor_from_open_files)
     write_text(path, "Driver=SQLite3\nnonsense\n");
     SHARE(&c, 0, "--sql", path, "--table", "visits");
     support_says(c.o.err, "clinic.conf:2: a connection is made of KEY=VALUE; here is no '='");
-    support_study_free(&c.s);
 }
 
 TEST(connections_are_read)
@@ -927,10 +864,9 @@ TEST(connections_are_read)
 /* --- one state of the data -------------------------------------------------------------------- */
 
 /* Counts, lets somebody write, and counts again. */
-static void count_twice(struct sql_scene *c, const char *connection,
-                        void (*write)(struct sql_scene *c))
+static void count_twice(struct sql_scene *c, void (*write)(struct sql_scene *c))
 {
-    const struct database_source source = {.connection = connection, .table = "visits"};
+    const struct database_source source = {.connection = c->connection, .table = "visits"};
     const struct rows_options none = {0};
     struct database *db CLEAN(database_close) = NULL;
     const uint16_t one[] = {0}, other[] = {1};
@@ -957,30 +893,24 @@ static void write_sqlite(struct sql_scene *c)
 
 static void write_postgres(struct sql_scene *c)
 {
-    write_text(file(c, "more.sql"), one_more);
-    assert_true(support_postgres_run(&postgres, file(c, "more.sql")));
+    run_postgres(c, one_more);
 }
 
 TEST(all_counts_are_of_one_state_of_the_data)
 {
-    struct sql_scene c;
-    char connection[SUPPORT_PATH + 64];
     struct bytes sql CLEAN(bytes_clear) = {0};
     if (has_sqlite) {
-        scene_sqlite(&c, strict, "PRAGMA journal_mode = WAL", connection);
-        count_twice(&c, connection, write_sqlite);
-        support_study_free(&c.s);
+        struct sql_scene c CLEAN(scene_free);
+        scene_sqlite(&c, strict, "PRAGMA journal_mode = WAL");
+        count_twice(&c, write_sqlite);
     }
     if (has_postgres) {
+        struct sql_scene c CLEAN(scene_free);
         scene_new(&c, strict);
         put_visits(&sql, "");
-        write_text(file(&c, "d.sql"), "DROP TABLE IF EXISTS visits");
-        assert_true(support_postgres_run(&postgres, file(&c, "d.sql")));
-        write_text(file(&c, "d.sql"), (const char *)sql.data);
-        assert_true(support_postgres_run(&postgres, file(&c, "d.sql")));
-        support_postgres_connection(&postgres, connection, sizeof connection);
-        count_twice(&c, connection, write_postgres);
-        support_study_free(&c.s);
+        run_postgres(&c, "DROP TABLE IF EXISTS visits");
+        run_postgres(&c, (const char *)sql.data);
+        count_twice(&c, write_postgres);
     }
 }
 
@@ -990,19 +920,17 @@ TEST(many_rows_come_in_order)
     static const char columns[] = "domain:\n"
                                   "  - {name: a, kind: integer, min: 0, max: 25000}\n"
                                   "  - {name: b, kind: categorical, values: [x, \"\\u00e9\"]}\n";
-    struct sql_scene c;
-    char connection[256];
+    struct sql_scene c CLEAN(scene_free);
     const struct database_source source = {
-        .connection = connection,
+        .connection = c.connection,
         .query = "SELECT i AS a, CASE i % 3 WHEN 0 THEN 'x' ELSE 'é' END AS b "
                  "FROM generate_series(1, 25000) AS i ORDER BY 25000 - i"};
     const struct rows_options none = {0};
     struct database *db CLEAN(database_close) = NULL;
     struct table *t CLEAN(table_free) = NULL;
-    if (!has_postgres)
-        skip();
+    support_needs(has_postgres, "no PostgreSQL here");
     scene_new(&c, columns);
-    support_postgres_connection(&postgres, connection, sizeof connection);
+    support_postgres_connection(&postgres, c.connection, sizeof c.connection);
     if (database_open(&db, c.s.study->domain, &source, &none, &c.log) != ERR_OK ||
         database_read(db, &t) != ERR_OK)
         fail_msg("%s", c.words);
@@ -1011,63 +939,45 @@ TEST(many_rows_come_in_order)
         assert_int_equal(t->column[0][i], 25000 - i);
         assert_int_equal(t->column[1][i], (25000 - i) % 3 != 0);
     }
-    table_free(&t);
-    database_close(&db);
-    support_study_free(&c.s);
 }
 
 /* --- other commands --------------------------------------------------------------------------- */
 
 TEST(aim_and_eval_take_a_database)
 {
-    struct sql_scene c;
-    char connection[SUPPORT_PATH + 64], by_file[sizeof c.o.out];
-    if (!has_sqlite)
-        skip();
-    scene_sqlite(&c, strict, "", connection);
+    struct sql_scene c CLEAN(scene_free);
+    char by_file[sizeof c.o.out];
+    scene_sqlite(&c, strict, "");
     csv_of_sqlite(&c, "SELECT \"AGE\" AS age, sex, bmi FROM visits", file(&c, "d.csv"));
     csv_of_sqlite(&c, "SELECT \"AGE\" AS age, sex, bmi FROM visits WHERE rowid % 2 = 0",
                   file(&c, "e.csv"));
-    support_command(
-        &c.o, file(&c, "out"), file(&c, "err"),
-        (const char *const[]){"eval", c.s.path, file(&c, "d.csv"), file(&c, "e.csv"), NULL});
-    assert_int_equal(c.o.code, 0);
+    TREFOIL(0, &c, "eval", c.s.path, file(&c, "d.csv"), file(&c, "e.csv"));
     snprintf(by_file, sizeof by_file, "%s", c.o.out);
-    support_command(&c.o, file(&c, "out"), file(&c, "err"),
-                    (const char *const[]){"eval", c.s.path, file(&c, "e.csv"), "--sql", connection,
-                                          "--table", "visits", NULL});
-    assert_int_equal(c.o.code, 0);
+    TREFOIL(0, &c, "eval", c.s.path, file(&c, "e.csv"), "--sql", c.connection, "--table", "visits");
     assert_string_equal(c.o.out, by_file);
     support_says(c.o.out, "40 real rows, 20 synthetic rows");
-    support_command(&c.o, file(&c, "out"), file(&c, "err"),
-                    (const char *const[]){"aim", c.s.path, file(&c, "d.csv"), "--sql", connection,
-                                          "--query", "SELECT * FROM visits", "--out",
-                                          file(&c, "result"), NULL});
-    assert_int_equal(c.o.code, 0);
+    TREFOIL(0, &c, "aim", c.s.path, file(&c, "d.csv"), "--sql", c.connection, "--query",
+            "SELECT * FROM visits", "--out", file(&c, "result"));
     assert_true(file_is_there(file(&c, "result/synthetic.csv")));
-    support_study_free(&c.s);
 }
 
 TEST(rows_come_by_the_standard_input)
 {
-    struct sql_scene c;
-    char expected[65], got[65];
+    struct sql_scene c CLEAN(scene_free);
     int input = dup(STDIN_FILENO), fd;
     scene_new(&c, strict);
     write_text(file(&c, "d.csv"), "age,sex,bmi\n1,f,0.5\n2,m,\n3,m,1.5\n");
     SHARE(&c, 0, file(&c, "d.csv"));
-    upload_of(&c, expected);
+    upload_of(&c, c.expected);
     fd = open(file(&c, "d.csv"), O_RDONLY);
     assert_int_equal(dup2(fd, STDIN_FILENO), STDIN_FILENO);
     SHARE(&c, 0, "-");
-    upload_of(&c, got);
-    assert_string_equal(got, expected);
+    expect_upload(&c, true);
     SHARE(&c, 0, "-");
     support_says(c.o.err, "standard input is empty; it needs a header line");
     assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
     close(fd);
     close(input);
-    support_study_free(&c.s);
 }
 
 static int set_up(void **state)

@@ -4,7 +4,6 @@
 #include "aim/table/density.h"
 #include "aim/table/number.h"
 #include "aim/table/step.h"
-#include "base/random.h"
 
 /* A column of every kind of bin: a spike, narrow and wide ones, a spike at the end. */
 static const double edges[] = {0, 0, 1, 2, 5, 10, 40, 99, 99};

@@ -2,12 +2,8 @@
 #include "harness/cmocka.h"
 #include "tests/support/domain.h"
 
-#include "aim/table/domain.h"
 #include "aim/table/number.h"
 #include "aim/workload/workload.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 TEST(numbers_parse_strictly)
 {
@@ -144,8 +140,6 @@ TEST(missing_values_have_several_texts)
     static const char *const more[] = {"", "0", "-9"};
     struct domain *d CLEAN(domain_free) = NULL, *back CLEAN(domain_free) = NULL;
     struct bytes bytes CLEAN(bytes_clear) = {0};
-    const struct domain_attribute *a;
-    struct reader r;
     uint64_t count;
     bool same = false;
     OK(domain_new(&d));
@@ -156,7 +150,7 @@ TEST(missing_values_have_several_texts)
     OK(domain_add_numeric(d, "x", edges, 4, "NA", DOMAIN_CLIP, NULL));
     OK(domain_set_missing(d, more, 3, NULL));
     OK(domain_set_step(d, 1, false, NULL));
-    a = &d->attribute[1];
+    const struct domain_attribute *a = &d->attribute[1];
     assert_int_equal(domain_code(a, "NA"), 3);
     assert_int_equal(domain_code(a, ""), 3);
     assert_int_equal(domain_code(a, "0.00"), 3);
@@ -170,7 +164,7 @@ TEST(missing_values_have_several_texts)
     assert_int_equal(domain_multiples(a, 1, &count), 1); /* 0 is not a value */
     assert_int_equal(count, 9);
     domain_write(d, &bytes);
-    r = reader_of(bytes.data, bytes.size);
+    struct reader r = reader_of(bytes.data, bytes.size);
     OK(domain_read(&back, &r, NULL));
     OK(domain_compare(d, back, &same));
     assert_true(same);
@@ -214,7 +208,6 @@ TEST(canonical_bytes_read_back)
     static const char *const more[] = {"", "0"};
     struct domain *d CLEAN(domain_free) = four_attributes(), *again;
     struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
-    struct reader r;
     OK(domain_add_numeric(d, "gain", edges, 4, "-1", DOMAIN_CLIP, NULL));
     OK(domain_set_missing(d, more, 1, NULL));
     OK(domain_set_step(d, 1, true, NULL));
@@ -222,7 +215,7 @@ TEST(canonical_bytes_read_back)
     OK(domain_add_integer(d, "n", 1, 2, "?", DOMAIN_CLIP, NULL));
     OK(domain_set_missing(d, more, 2, NULL));
     domain_write(d, &first);
-    r = reader_of(first.data, first.size);
+    struct reader r = reader_of(first.data, first.size);
     OK(domain_read(&again, &r, NULL));
     OK(reader_done(&r));
     domain_write(again, &second);
@@ -250,12 +243,11 @@ TEST(names_that_steer_are_not_read)
     for (unsigned k = 0; k < 3; k++) {
         struct domain *d CLEAN(domain_free) = NULL, *again CLEAN(domain_free) = NULL;
         struct bytes b CLEAN(bytes_clear) = {0};
-        struct reader r;
         OK(domain_new(&d));
         OK(domain_add_categorical(d, k == 1 ? "sex\xff" : "sex", k == 2 ? steers : value, 2, NULL,
                                   DOMAIN_REJECT, NULL));
         domain_write(d, &b);
-        r = reader_of(b.data, b.size);
+        struct reader r = reader_of(b.data, b.size);
         assert_int_equal(domain_read(&again, &r, NULL), k == 0 ? ERR_OK : ERR_FORMAT);
     }
 }
@@ -283,7 +275,6 @@ TEST(the_closure_matches_its_definition)
         struct clique c = {0};
         bool in = false, maximal = true;
         double total = 0;
-        uint32_t found;
         for (unsigned a = 0; a < 6; a++)
             if (m >> a & 1)
                 c.attribute[c.n++] = (uint16_t)a;
@@ -293,7 +284,7 @@ TEST(the_closure_matches_its_definition)
             maximal &= !((m & r) == m && m != r);
             total += weight[g] * __builtin_popcount(m & r);
         }
-        found = workload_find(w, &c);
+        uint32_t found = workload_find(w, &c);
         assert_int_equal(found != UINT32_MAX, in);
         if (!in)
             continue;
@@ -333,8 +324,7 @@ TEST(mistakes_in_a_workload_are_refused)
     static const double weight[] = {1, -1};
     struct domain *d CLEAN(domain_free) = support_domain(size, 3);
     struct workload *w;
-    char sink[400] = "";
-    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
+    LOG_INTO(log, sink, LOG_ERROR);
     REFUSED(workload_new(&w, d, lacks, NULL, 1, &log));
     support_says(sink, "attribute a1 is in no marginal");
     REFUSED(workload_new(&w, d, twice, NULL, 3, NULL));

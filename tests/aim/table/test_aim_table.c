@@ -3,12 +3,6 @@
 
 #include "aim/table/csv.h"
 #include "aim/workload/tabulate.h"
-#include "base/random.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 struct table_place {
     char folder[32];
@@ -511,9 +505,8 @@ TEST(what_is_written_reads_back)
     static const struct table_csv_options options[] = {
         {.delimiter = ','}, {.delimiter = ';', .rows = {.decimal = ','}}};
     struct table *t CLEAN(table_free) = NULL;
-    struct random r;
     OK(domain_add_integer(d, "a \"b\", c", 5, 5, NULL, DOMAIN_REJECT, NULL));
-    r = random_of(1);
+    struct random r = random_of(1);
     OK(table_new(&t, d, 0));
     for (int i = 0; i < 12000; i++) {
         uint16_t codes[4];

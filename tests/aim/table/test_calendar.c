@@ -4,17 +4,8 @@
 
 #include "aim/answer/answer.h"
 #include "aim/answer/rows_answer.h"
-#include "aim/model/model_densities.h"
 #include "aim/model/model_file.h"
 #include "aim/table/csv.h"
-#include "base/memory.h"
-#include "base/random.h"
-#include "base/text.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define FIRST (-719162)
 #define DAYS 3652059 /* in the years 1 to 9999 */
@@ -235,7 +226,6 @@ TEST(texts_have_the_codes_of_their_days)
     struct domain *d CLEAN(domain_free) = domain_of(true), *back CLEAN(domain_free) = NULL;
     const struct domain_attribute *a = d->attribute;
     struct bytes bytes CLEAN(bytes_clear) = {0};
-    struct reader r;
     bool same;
     assert_int_equal(domain_code(a, "01.01.2021"), 0);
     assert_int_equal(domain_code(a, "2021-01-31"), 0);
@@ -247,15 +237,14 @@ TEST(texts_have_the_codes_of_their_days)
     assert_int_equal(domain_code(a, "2020"), 6);
     assert_int_equal(domain_code(a, ""), 6);
     domain_write(d, &bytes);
-    r = reader_of(bytes.data, bytes.size);
+    struct reader r = reader_of(bytes.data, bytes.size);
     OK(domain_read(&back, &r, NULL));
     OK(domain_compare(d, back, &same));
     assert_true(same);
     for (size_t n = 0; n < bytes.size; n++) {
-        struct domain *cut = NULL;
+        struct domain *cut CLEAN(domain_free) = NULL;
         r = reader_of(bytes.data, n);
         assert_int_not_equal(domain_read(&cut, &r, NULL), ERR_OK);
-        domain_free(&cut);
     }
     domain_free(&back);
     OK(domain_pick(&back, d, (const uint16_t[]){0}, 1));
@@ -306,8 +295,7 @@ static void forget(struct calendar_asked *w)
 
 static struct question *parse(const struct domain *d, const char *text)
 {
-    char words[500] = "";
-    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
+    LOG_INTO(log, words, LOG_ERROR);
     struct question_text from = {.text = text};
     struct question *q;
     if (question_parse(&q, d, &from, &log) != ERR_OK)
@@ -399,8 +387,7 @@ TEST(parts_that_cut_a_bin_are_refused)
     };
     struct domain *d CLEAN(domain_free) = domain_of(true);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        char words[500] = "";
-        struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
+        LOG_INTO(log, words, LOG_ERROR);
         struct question_text from = {.text = bad[i][0]};
         struct question *q;
         assert_int_equal(question_parse(&q, d, &from, &log), ERR_QUESTION);
@@ -414,9 +401,9 @@ TEST(files_have_dates)
 {
     struct calendar_asked w CLEAN(forget) = ask_of(true);
     char path[] = "/tmp/calendar-XXXXXX", start[17] = "";
+    struct domain *d CLEAN(domain_free) = NULL;
     struct table *t CLEAN(table_free) = NULL, *back CLEAN(table_free) = NULL;
     struct model *m CLEAN(model_free) = NULL;
-    struct domain *d CLEAN(domain_free) = NULL;
     struct random r = random_of(3);
     const int fd = mkstemp(path);
     FILE *file;

@@ -6,11 +6,6 @@
 #include "aim/table/domain_private.h"
 #include "aim/workload/merge.h"
 #include "base/date.h"
-#include "base/memory.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 static uint32_t day_code(const struct domain_attribute *a, const char *text)
 {
@@ -30,7 +25,6 @@ static double day_number(const struct domain_attribute *a, uint32_t code)
 static const char *day_text(const struct domain_attribute *a, uint32_t code, int digits,
                             char room[COLUMN_TEXT])
 {
-    (void)digits;
     snprintf(room, COLUMN_TEXT, "%s", date_day_text((uint32_t)a->min + code).text);
     return room;
 }
@@ -83,11 +77,10 @@ TEST(neighbours_merge_and_ranges_are_sets)
     struct values_pool pool CLEAN(pool_clear) = {0};
     struct merges m CLEAN(merges_clear) = {0};
     struct densities even CLEAN(densities_clear) = {0};
-    struct values known;
     OK(merges_choose(&m, d, all, &least, NULL));
     assert_int_equal(m.groups[0], 4); /* the rare two join each other, then the day before */
     assert_int_equal(m.group[0][1], m.group[0][2]);
-    known = values_known(&pool, d->attribute);
+    struct values known = values_known(&pool, d->attribute);
     assert_int_equal(known.spans, 1);
     assert_true(pool.span[known.first].from == domain_number(d->attribute, 0) - 0.5);
     assert_true(pool.span[known.first].below == domain_last(d->attribute) + 0.5);

@@ -7,15 +7,6 @@
 
 #include "aim/table/csv.h"
 #include "aim/table/derive.h"
-#include "base/memory.h"
-#include "base/random.h"
-#include "base/text.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define ROWS 1000000
 
@@ -24,9 +15,8 @@
 static struct derive *add(struct derive_list *list, const char *name, enum derive_op op,
                           const char *one, const char *other, int sign)
 {
-    struct derive *e;
     OK(memory_extend(&list->of, list->count + 1));
-    e = &list->of[list->count++];
+    struct derive *e = &list->of[list->count++];
     *e = (struct derive){.name = memory_string(name), .text = memory_string("as it is"), .op = op};
     for (const char *const *c = (const char *const[]){one, other, NULL}; *c != NULL; c++) {
         e->sign[e->columns] = (int8_t)(e->columns == 0 ? 1 : sign);
@@ -75,7 +65,6 @@ static void add_columns(struct domain *d)
 static struct domain *make_domain(void)
 {
     struct domain *d;
-    struct derive *e;
     const struct derive *bad;
     OK(domain_new(&d));
     add_columns(d);
@@ -85,7 +74,7 @@ static struct domain *make_domain(void)
     add_book(add(&d->derived->from, "region", DERIVE_LOOKUP, "city", NULL, 1), places, 4);
     add(&d->derived->from, "stay", DERIVE_SUM, "left", "came", -1);
     add(&d->derived->from, "age", DERIVE_AGE, "born", "in", 1);
-    e = add(&d->derived->read, "came", DERIVE_READ, NULL, NULL, 1);
+    struct derive *e = add(&d->derived->read, "came", DERIVE_READ, NULL, NULL, 1);
     e->type = DERIVE_DATE;
     e = add(&d->derived->read, "left", DERIVE_READ, NULL, NULL, 1);
     e->type = DERIVE_DATE;
@@ -362,18 +351,16 @@ TEST(a_domain_keeps_what_follows_from_what)
     struct domain *d CLEAN(domain_free) = make_domain(), *back CLEAN(domain_free) = NULL;
     struct domain *part CLEAN(domain_free) = NULL;
     struct bytes bytes CLEAN(bytes_clear) = {0};
-    struct reader r;
     bool same;
     domain_write(d, &bytes);
-    r = reader_of(bytes.data, bytes.size);
+    struct reader r = reader_of(bytes.data, bytes.size);
     OK(domain_read(&back, &r, NULL));
     OK(domain_compare(d, back, &same));
     assert_true(same);
     for (size_t n = 0; n < bytes.size; n++) {
-        struct domain *cut = NULL;
+        struct domain *cut CLEAN(domain_free) = NULL;
         r = reader_of(bytes.data, n);
         assert_int_not_equal(domain_read(&cut, &r, NULL), ERR_OK);
-        domain_free(&cut);
     }
     for (size_t n = 0; n < bytes.size; n++) { /* whatever is altered, reading ends well */
         struct domain *altered = NULL;

@@ -5,18 +5,11 @@
 #include "harness/cmocka.h"
 #include "tests/support/train.h"
 
-#include "base/memory.h"
-#include "base/random.h"
-
-#include <math.h>
-#include <string.h>
-
 static void sum(struct train_scene *s, int64_t *sums)
 {
-    struct slope *g;
+    struct slope *g CLEAN(slope_free) = NULL;
     OK(slope_new(&g, s->f, s->table));
     slope_sum(g, s->weight, sums);
-    slope_free(&g);
 }
 
 static void draw_weights(struct train_scene *s, struct random *r, unsigned how)
@@ -43,10 +36,10 @@ TEST(other_classes_of_a_row_move_no_more_than_its_own)
         uint32_t classes;
         unsigned j;
     } cases[] = {{2, 5}, {3, 4}, {5, 4}, {6, 3}, {20, 3}, {21, 2}, {64, 2}};
-    struct train_scene s;
+    struct train_scene s CLEAN(train_end);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const uint64_t k = cases[i].classes, others = (1u << cases[i].j) - 1;
-        train_start(&s, cases[i].classes, 0, 4);
+        s = train_start(cases[i].classes, 0, 4);
         assert_int_equal(s.f->j, cases[i].j);
         assert_int_equal(s.f->outputs, k == 2 ? 1 : k);
         assert_int_equal(s.f->count, 5 + 4 + 1); /* a may be missing */
@@ -54,16 +47,14 @@ TEST(other_classes_of_a_row_move_no_more_than_its_own)
         assert_int_equal(s.f->q2, 961 + (k == 2 ? 0 : (k - 1) * others * others));
         train_end(&s);
     }
-    train_start(&s, 3, 12, 16);
+    s = train_start(3, 12, 16);
     assert_int_equal(s.f->count, 3);
     assert_int_equal(s.f->r2, 145);
-    train_end(&s);
 }
 
 static void refuses(const struct domain *d, const struct features_terms *t, const char *words)
 {
-    char text[512] = "";
-    struct log log = {.buffer = text, .buffer_size = sizeof text, .level = LOG_ERROR};
+    LOG_INTO(log, text, LOG_ERROR);
     struct features *f;
     assert_int_equal(features_new(&f, d, t, &log), ERR_STUDY);
     support_says(text, words);
@@ -72,7 +63,7 @@ static void refuses(const struct domain *d, const struct features_terms *t, cons
 TEST(columns_that_a_classifier_cannot_have_are_refused)
 {
     static const double edges[] = {0, 1, 2};
-    struct domain *d;
+    struct domain *d CLEAN(domain_free) = NULL;
     OK(domain_new(&d));
     OK(domain_add_numeric(d, "bins", edges, 3, NULL, DOMAIN_CLIP, NULL));
     OK(domain_add_integer(d, "many", 0, 64, NULL, DOMAIN_CLIP, NULL));
@@ -92,7 +83,6 @@ TEST(columns_that_a_classifier_cannot_have_are_refused)
     OK(domain_new(&d));
     OK(domain_add_integer(d, "y", 0, 1, NULL, DOMAIN_CLIP, NULL));
     refuses(d, &(struct features_terms){.target = 0}, "one column at least");
-    domain_free(&d);
 }
 
 /* --- gradients -------------------------------------------------------------------------------- */
@@ -136,9 +126,8 @@ static void naive(const struct train_scene *s, int64_t *sums)
 static void compare(uint32_t classes, unsigned norm, uint32_t size, size_t rows)
 {
     struct random r = random_of(classes + norm);
-    struct train_scene s;
-    int64_t *expected;
-    train_start(&s, classes, norm, size);
+    struct train_scene s CLEAN(train_end) = train_start(classes, norm, size);
+    int64_t *expected CLEAN(memory_release) = NULL;
     OK(memory_new(&expected, features_weights(s.f)));
     draw_rows(&s, &r, rows);
     for (unsigned how = 0; how < 3; how++) {
@@ -147,8 +136,6 @@ static void compare(uint32_t classes, unsigned norm, uint32_t size, size_t rows)
         naive(&s, expected);
         assert_memory_equal(s.sums, expected, features_weights(s.f) * sizeof *expected);
     }
-    memory_free(&expected);
-    train_end(&s);
 }
 
 TEST(gradients_are_what_the_formulas_say)
@@ -194,15 +181,13 @@ static void worst_weights(struct train_scene *s)
 static void search(uint32_t classes, unsigned norm, uint32_t size, unsigned times)
 {
     struct random r = random_of(7 * classes + norm);
-    struct train_scene s;
-    train_start(&s, classes, norm, size);
+    struct train_scene s CLEAN(train_end) = train_start(classes, norm, size);
     for (unsigned i = 0; i < times; i++) {
         draw_weights(&s, &r, i % 3);
         assert_in_range(largest(&s), 0, s.f->r2 * s.f->q2);
     }
     worst_weights(&s);
     assert_int_equal(largest(&s), s.f->r2 * s.f->q2);
-    train_end(&s);
 }
 
 TEST(no_row_moves_a_gradient_further_than_it_is_charged_for_and_some_row_does)
@@ -245,9 +230,8 @@ static double loss(const struct train_scene *s, const double *w)
 static void slope(uint32_t classes)
 {
     struct random r = random_of(classes);
-    struct train_scene s;
-    double *w;
-    train_start(&s, classes, 22, 16);
+    struct train_scene s CLEAN(train_end) = train_start(classes, 22, 16);
+    double *w CLEAN(memory_release) = NULL;
     OK(memory_new(&w, features_weights(s.f)));
     draw_rows(&s, &r, 40);
     for (size_t i = 0; i < s.table->rows; i++)
@@ -257,26 +241,22 @@ static void slope(uint32_t classes)
     sum(&s, s.sums);
     for (uint32_t i = 0; i < features_weights(s.f); i++) {
         const double at = w[i], h = 1e-4;
-        double up, down;
         w[i] = at + h;
-        up = loss(&s, w);
+        double up = loss(&s, w);
         w[i] = at - h;
-        down = loss(&s, w);
+        double down = loss(&s, w);
         w[i] = at;
         assert_true(fabs((up - down) / (2 * h) - (double)s.sums[i]) < 0.05);
     }
-    memory_free(&w);
-    train_end(&s);
 }
 
 /* The gradient and the test's tables, at the scene's weights. */
 static void add_up(const struct train_scene *s, int64_t *sums, int64_t *cells)
 {
-    struct slope *g;
+    struct slope *g CLEAN(slope_free) = NULL;
     OK(slope_new(&g, s->f, s->table));
     slope_sum(g, s->weight, sums);
     slope_test(g, s->weight, cells);
-    slope_free(&g);
 }
 
 /* How far this row moves both. */
@@ -311,9 +291,8 @@ TEST(a_row_moves_a_test_or_a_gradient_and_never_both)
     struct random r = random_of(8);
     for (unsigned i = 0; i < 6; i++) {
         const unsigned norm = i < 3 ? 0 : 12, kept = i % 2 == 0 ? 15 : 4;
-        struct train_scene s;
+        struct train_scene s CLEAN(train_end) = train_start(classes[i % 3], norm, 16);
         size_t tested = 0;
-        train_start(&s, classes[i % 3], norm, 16);
         train_keep(&s, kept);
         draw_rows(&s, &r, 30);
         for (unsigned how = 0; how < 3; how++) {
@@ -329,7 +308,6 @@ TEST(a_row_moves_a_test_or_a_gradient_and_never_both)
         }
         /* all that have a class, and are short enough */
         assert_int_equal(tested, 3 * classes[i % 3] * (kept == 15 ? 5 : 1) * (norm > 0 ? 13 : 20));
-        train_end(&s);
     }
 }
 
@@ -348,15 +326,15 @@ TEST(how_rows_are_split_changes_no_bit)
     static const size_t parts[] = {1, 5, 20};
     struct random r = random_of(3);
     struct train_scene whole, part;
-    train_start(&whole, 10, 15, 16);
+    whole = train_start(10, 15, 16);
     draw_rows(&whole, &r, 2000);
     draw_weights(&whole, &r, 2);
     sum(&whole, whole.sums);
     for (size_t k = 0; k < 3; k++) {
-        int64_t *all;
+        int64_t *all CLEAN(memory_release) = NULL;
         OK(memory_new(&all, features_weights(whole.f)));
         for (size_t p = 0; p < parts[k]; p++) {
-            train_start(&part, 10, 15, 16);
+            part = train_start(10, 15, 16);
             memcpy(part.weight, whole.weight, features_weights(whole.f) * sizeof *part.weight);
             for (size_t i = p; i < whole.table->rows; i += parts[k])
                 train_row(&part, whole.table->column[0][i], whole.table->column[1][i],
@@ -367,7 +345,6 @@ TEST(how_rows_are_split_changes_no_bit)
             train_end(&part);
         }
         assert_memory_equal(all, whole.sums, features_weights(whole.f) * sizeof *all);
-        memory_free(&all);
     }
     train_end(&whole);
 }

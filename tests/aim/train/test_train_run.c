@@ -12,14 +12,8 @@
 #include "aim/train/classifier.h"
 #include "aim/train/distill.h"
 #include "aim/train/shrink.h"
-#include "base/file.h"
-#include "base/memory.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* --- a run ------------------------------------------------------------------------------------ */
 
@@ -46,30 +40,20 @@ run_with(struct train_scene *s, struct train_options *o, unsigned lost, unsigned
 {
     struct random r = random_of(11);
     const struct plaintext_noise noise = noise_from_random(&r);
-    struct workload *w;
-    struct plaintext *p;
-    struct slope *g;
+    struct workload *w CLEAN(workload_free) = NULL;
+    struct plaintext *p CLEAN(plaintext_free) = NULL;
+    struct slope *g CLEAN(slope_free) = NULL;
     struct train_result *result;
-    struct train_lossy lossy;
     OK(workload_all(&w, s->domain, 1, NULL));
     OK(plaintext_new(&p, w, s->table, &noise, NULL));
     OK(slope_new(&g, s->f, s->table));
     plaintext_train(p, g);
-    lossy = (struct train_lossy){plaintext_backend(p), lost, counts_lost};
+    struct train_lossy lossy = {plaintext_backend(p), lost, counts_lost};
     o->features = s->f;
     o->workload = w;
     o->bounds = (struct score_bounds){.bits = 20};
     OK(train_run(&result, o, &(struct aim_backend){.self = &lossy, .ask = ask}, NULL));
-    slope_free(&g);
-    plaintext_free(&p);
-    workload_free(&w);
     return result;
-}
-
-static struct train_result *run_without(struct train_scene *s, struct train_options *o,
-                                        unsigned lost, unsigned counts_lost)
-{
-    return run_with(s, o, lost, counts_lost, ask_lossy);
 }
 
 static enum err ask_without_test(void *self, const struct ask *a, struct ask_told *told)
@@ -81,7 +65,7 @@ static enum err ask_without_test(void *self, const struct ask *a, struct ask_tol
 
 static struct train_result *run(struct train_scene *s, struct train_options *o, unsigned lost)
 {
-    return run_without(s, o, lost, 0);
+    return run_with(s, o, lost, 0, ask_lossy);
 }
 
 /* The second class has a + b > 15. */
@@ -98,7 +82,7 @@ static void draw_sums(struct train_scene *s, size_t rows)
 static void check_ledger(const struct train_scene *s, const struct train_result *r,
                          const struct ledger_limits *limits)
 {
-    struct ledger *l;
+    struct ledger *l CLEAN(ledger_free) = NULL;
     mpq_t cost, all;
     mpz_t moves;
     mpq_inits(cost, all, (mpq_ptr)NULL);
@@ -118,7 +102,6 @@ static void check_ledger(const struct train_scene *s, const struct train_result 
     }
     assert_int_equal(ledger_debit(l, cost, NULL), ERR_BUDGET);
     assert_true(ledger_remaining(l) < 1e-3 * limits->rho);
-    ledger_free(&l);
     mpz_clear(moves);
     mpq_clears(cost, all, (mpq_ptr)NULL);
 }
@@ -126,18 +109,14 @@ static void check_ledger(const struct train_scene *s, const struct train_result 
 TEST(a_run_spends_the_ledger_and_no_more_even_if_a_step_is_lost)
 {
     struct train_options o = {.limits = {.rho = 0.5, .epsilon_slack = 1}, .steps = 12};
-    struct train_scene s;
-    struct train_result *r;
-    train_start(&s, 2, 22, 16);
+    struct train_scene s CLEAN(train_end) = train_start(2, 22, 16);
     draw_sums(&s, 3000);
-    r = run(&s, &o, 7);
+    struct train_result *r CLEAN(train_result_free) = run(&s, &o, 7);
     assert_int_equal(r->steps, 12);
     assert_true(r->step[6].lost && r->step[6].value == NULL && train_length(r, 6) == 0);
     assert_memory_equal(r->step[7].weight, r->step[6].weight, r->weights * sizeof(int16_t));
     assert_true(r->step[7].value != NULL && r->step[6].cost > 0);
     check_ledger(&s, r, &o.limits);
-    train_result_free(&r);
-    train_end(&s);
 }
 
 /* What a step does to a weight. */
@@ -167,82 +146,67 @@ static void check_mean(const struct train_scene *s, const struct train_result *r
 /* Slack is set aside for counts that are lost once: if they are twice, the last step has none. */
 TEST(a_run_whose_counts_were_lost_twice_ends_early)
 {
-    struct train_scene s;
-    train_start(&s, 2, 22, 16);
+    struct train_scene s CLEAN(train_end) = train_start(2, 22, 16);
     draw_sums(&s, 3000);
     for (unsigned lost = 1; lost < 3; lost++) {
         struct train_options o = {
             .limits = {.rho = 0.5, .epsilon_slack = 2 + 12 * features_weights(s.f)},
             .slack = {.marginal = 1},
             .steps = 12};
-        struct train_result *r = run_without(&s, &o, UINT32_MAX, lost);
+        struct train_result *r CLEAN(train_result_free) = run_with(&s, &o, UINT32_MAX, lost,
+                                                                   ask_lossy);
         assert_int_equal(r->steps, 13 - lost);
         assert_true(r->spent == r->step[r->steps - 1].spent);
         check_mean(&s, r);
-        train_result_free(&r);
     }
-    train_end(&s);
 }
 
 /* What a run has that another left a part of the budget: its classifier is then the last W. */
 TEST(a_run_of_a_few_steps_ends_with_its_last_weights)
 {
-    struct train_scene s;
-    train_start(&s, 2, 22, 16);
+    struct train_scene s CLEAN(train_end) = train_start(2, 22, 16);
     draw_sums(&s, 3000);
     for (unsigned steps = 1; steps < 4; steps++) {
         struct train_options o = {.limits = {.rho = 0.5, .epsilon_slack = 1}, .steps = steps};
-        struct train_result *r = run(&s, &o, UINT32_MAX);
+        struct train_result *r CLEAN(train_result_free) = run(&s, &o, UINT32_MAX);
         double w = 0, v = 0;
-        for (unsigned t = 0; t < steps; t++) {
+        for (unsigned t = 0; t < steps; t++)
             move(&s, r, &r->step[t], 0, &w, &v);
-        }
         assert_true(fabs(r->weight[0] - w) < 1e-6 * fmax(1, fabs(w)));
-        train_result_free(&r);
     }
-    train_end(&s);
 }
 
 /* The same answers give the same bits; the order of rows is no part of them. */
 TEST(a_run_learns_and_the_order_of_rows_changes_no_bit)
 {
     struct train_options o = {.limits = {.rho = 1, .epsilon_slack = 1}, .steps = 40};
-    struct train_scene s;
-    struct train_result *r, *again;
-    struct classifier *c;
-    struct classifier_check check;
-    train_start(&s, 2, 22, 16);
+    struct train_scene s CLEAN(train_end) = train_start(2, 22, 16);
+    struct classifier *c CLEAN(classifier_free) = NULL;
+    struct classifier_check check CLEAN(classifier_check_clear);
     draw_sums(&s, 3000);
-    r = run(&s, &o, UINT32_MAX);
+    struct train_result *r CLEAN(train_result_free) = run(&s, &o, UINT32_MAX);
     for (size_t i = 0, k = s.table->rows - 1; i < k; i++, k--)
         for (size_t a = 0; a < TRAIN_COLUMNS; a++) {
             const uint16_t code = s.table->column[a][i];
             s.table->column[a][i] = s.table->column[a][k];
             s.table->column[a][k] = code;
         }
-    again = run(&s, &o, UINT32_MAX);
+    struct train_result *again CLEAN(train_result_free) = run(&s, &o, UINT32_MAX);
     assert_memory_equal(r->weight, again->weight, r->weights * sizeof *r->weight);
     OK(classifier_new(&c, s.f, r->weight));
     OK(classifier_check(&check, c, s.table));
     assert_true(check.auc > 0.99 && (double)check.right > 0.85 * (double)check.rows);
     assert_int_equal(check.confused[0] + check.confused[3], check.right);
-    classifier_check_clear(&check);
-    classifier_free(&c);
-    train_result_free(&again);
-    train_result_free(&r);
-    train_end(&s);
 }
 
 /* The test gets what is set aside for it and what steps left over, and not more than there is. */
 TEST(a_test_is_paid_for_with_the_rest)
 {
     struct train_options o = {.limits = {.rho = 0.5, .epsilon_slack = 1}, .steps = 12};
-    struct train_scene s;
-    struct train_result *r;
-    train_start(&s, 3, 0, 16);
+    struct train_scene s CLEAN(train_end) = train_start(3, 0, 16);
     train_keep(&s, 4);
     draw_sums(&s, 3000);
-    r = run(&s, &o, 7);
+    struct train_result *r CLEAN(train_result_free) = run(&s, &o, 7);
     assert_int_equal(r->steps, 12);
     assert_true(r->test.value != NULL && r->test.spent == r->spent);
     assert_true(r->test.cost > TRAIN_TEST * 0.5 && r->test.cost < 1.01 * TRAIN_TEST * 0.5);
@@ -250,14 +214,11 @@ TEST(a_test_is_paid_for_with_the_rest)
     assert_true(r->spent <= 0.5 && r->spent > 0.4999);
     for (uint32_t i = 0; i < r->weights; i++)
         assert_int_equal(r->test.weight[i], rint(r->weight[i]));
-    train_result_free(&r);
-    train_end(&s);
 }
 
 TEST(a_test_that_is_lost_or_refused_leaves_the_classifier)
 {
-    struct train_scene s;
-    train_start(&s, 2, 0, 16);
+    struct train_scene s CLEAN(train_end) = train_start(2, 0, 16);
     train_keep(&s, 4);
     draw_sums(&s, 3000);
     for (unsigned refused = 0; refused < 2; refused++) {
@@ -265,13 +226,12 @@ TEST(a_test_that_is_lost_or_refused_leaves_the_classifier)
             .limits = {.rho = 0.5, .epsilon_slack = 1 + 12 * features_weights(s.f) + !refused},
             .slack = {.marginal = 1},
             .steps = 12};
-        struct train_result *r = run_with(&s, &o, UINT32_MAX, 0, ask_without_test);
+        struct train_result *r CLEAN(train_result_free) = run_with(&s, &o, UINT32_MAX, 0,
+                                                                   ask_without_test);
         assert_int_equal(r->steps, 12);
         assert_null(r->test.value);
         assert_int_equal(r->test.multiplier > 0, !refused);
-        train_result_free(&r);
     }
-    train_end(&s);
 }
 
 /* Eighths of scores of rows that are no, and yes. */
@@ -301,8 +261,7 @@ TEST(figures_of_a_test_are_right_and_so_are_their_errors)
     const uint64_t multiplier = (1 << 20) / 20; /* noise of 20 rows */
     double auc = 0, accuracy = 0, sum[3] = {0}, squares[3] = {0}, errors[3] = {0}, truth[3];
     struct random r = random_of(3);
-    struct train_scene s;
-    train_start(&s, 2, 0, 16);
+    struct train_scene s CLEAN(train_end) = train_start(2, 0, 16);
     train_keep(&s, 4);
     for (unsigned bin = 0; bin < FEATURES_BINS; bin++) {
         for (unsigned other = 0; other <= bin; other++)
@@ -314,7 +273,7 @@ TEST(figures_of_a_test_are_right_and_so_are_their_errors)
     truth[2] = 0.4 * in_bins[1][5] / (0.4 * in_bins[1][5] + 0.6 * in_bins[0][5]);
     for (unsigned i = 0; i < DRAWS; i++) {
         int64_t value[FEATURES_CELLS];
-        struct tested *t;
+        struct tested *t CLEAN(tested_free) = NULL;
         draw_test(&r, multiplier, value);
         OK(tested_new(&t, s.f, multiplier, value));
         const struct tested_figure f[] = {t->auc[0], t->accuracy, tested_share(t, 0, 5)};
@@ -323,29 +282,24 @@ TEST(figures_of_a_test_are_right_and_so_are_their_errors)
             squares[k] += f[k].value * f[k].value / DRAWS;
             errors[k] += f[k].error / DRAWS;
         }
-        tested_free(&t);
     }
     for (unsigned k = 0; k < 3; k++) {
         const double deviation = sqrt(squares[k] - sum[k] * sum[k]);
         assert_true(fabs(sum[k] - truth[k]) < 0.3 * errors[k]);
         assert_in_range(100 * errors[k] / deviation, 80, 120);
     }
-    train_end(&s);
 }
 
 TEST(a_budget_that_buys_no_step_is_refused)
 {
-    struct train_scene s;
-    train_start(&s, 2, 240, 16);
+    struct train_scene s CLEAN(train_end) = train_start(2, 240, 16);
     assert_int_equal(train_multiplier(s.f, 60, 1e-6), 0);
     assert_true(train_multiplier(s.f, 60, 1e-2) > 0);
-    train_end(&s);
 }
 
 TEST(a_request_with_other_weights_is_refused)
 {
-    struct train_scene s;
-    train_start(&s, 3, 0, 4);
+    struct train_scene s CLEAN(train_end) = train_start(3, 0, 4);
     OK(features_check(s.f, 1, s.weight, 30, 1000, NULL));
     assert_int_equal(features_check(s.f, 1, s.weight, 29, 1000, NULL), ERR_REFUSED);
     assert_int_equal(features_check(s.f, 0, s.weight, 30, 1000, NULL), ERR_REFUSED);
@@ -353,15 +307,13 @@ TEST(a_request_with_other_weights_is_refused)
     assert_int_equal(features_check(s.f, 1 << 29, s.weight, 30, UINT32_MAX, NULL), ERR_REFUSED);
     s.weight[4] = -32768;
     assert_int_equal(features_check(s.f, 1, s.weight, 30, 1000, NULL), ERR_REFUSED);
-    train_end(&s);
 }
 
 /* --- shrinking and distilling ----------------------------------------------------------------- */
 
 TEST(rows_above_the_norm_are_shrunk_as_little_as_fits)
 {
-    struct train_scene s;
-    train_start(&s, 2, 10, 16);
+    struct train_scene s CLEAN(train_end) = train_start(2, 10, 16);
     train_row(&s, 6, 0, 8);  /* fits: 100 */
     train_row(&s, 15, 1, 0); /* shrinks to 10 */
     train_row(&s, 9, 1, 9);  /* 162: to 7 and 7, at .99^19 */
@@ -373,22 +325,18 @@ TEST(rows_above_the_norm_are_shrunk_as_little_as_fits)
     assert_int_equal(s.table->column[2][2], 7);
     assert_int_equal(s.table->column[1][2], 1);
     assert_int_equal(shrink_rows(s.table, s.f), 0);
-    train_end(&s);
 }
 
 /* Weights and gradients of a made-up step. */
 static void distill_at(uint32_t classes)
 {
     struct random r = random_of(classes);
-    struct train_scene s;
+    struct train_scene s CLEAN(train_end) = train_start(classes, 22, 16);
     double w[64], g[64], rows[9 * 8], slope[9 * 8] = {0}, none[9 * 8];
     double *weight = w, *gradient = g, loss = 0;
     uint32_t label[9];
-    struct distill_terms t;
-    size_t n;
-    train_start(&s, classes, 22, 16);
-    n = 9 * s.f->count;
-    t = (struct distill_terms){
+    size_t n = 9 * s.f->count;
+    struct distill_terms t = {
         .features = s.f, .steps = 1, .weight = &weight, .gradient = &gradient};
     for (uint32_t i = 0; i < features_weights(s.f); i++) {
         w[i] = 40 * random_double(&r) - 20;
@@ -409,7 +357,6 @@ static void distill_at(uint32_t classes)
         rows[i] = at;
         assert_true(fabs((up - down) / (2 * h) - slope[i]) < 1e-4 * fmax(1, fabs(slope[i])));
     }
-    train_end(&s);
 }
 
 TEST(distilling_goes_down_its_loss)
@@ -425,14 +372,12 @@ TEST(rows_are_distilled_from_a_trajectory)
     char path[] = "/tmp/test_train_XXXXXX", said[512] = "";
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     struct train_options o = {.limits = {.rho = 1, .epsilon_slack = 1}, .steps = 12};
-    struct train_scene s;
-    struct train_result *r;
+    struct train_scene s = train_start(2, 22, 16);
     struct trajectory t;
     struct distill_rows d;
     close(mkstemp(path));
-    train_start(&s, 2, 22, 16);
     draw_sums(&s, 3000);
-    r = run(&s, &o, 7);
+    struct train_result *r CLEAN(train_result_free) = run(&s, &o, 7);
     OK(trajectory_save(path, r, s.f, NULL));
     OK(trajectory_load(&t, path, s.f, NULL));
     assert_int_equal(t.steps, 11); /* one was lost */
@@ -455,7 +400,6 @@ TEST(rows_are_distilled_from_a_trajectory)
     OK(file_write(path, 0600, "{\"format\":\"x\"}", 14, NULL));
     assert_int_equal(trajectory_load(&t, path, s.f, &log), ERR_FORMAT);
     support_says(said, "format must be");
-    train_result_free(&r);
     train_end(&s);
     remove(path);
 }
@@ -464,14 +408,12 @@ TEST(rows_are_distilled_from_a_trajectory)
 
 static void damaged(const char *path, const char *from, const char *to, const char *words)
 {
-    struct bytes text = {0}, other = {0};
-    char said[512] = "";
-    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    struct bytes text CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
+    LOG_INTO(log, said, LOG_ERROR);
     struct classifier *c;
-    const char *at;
     OK(file_read(path, 1 << 20, &text, NULL));
     bytes_put_u8(&text, 0);
-    at = strstr((const char *)text.data, from);
+    const char *at = strstr((const char *)text.data, from);
     assert_non_null(at);
     bytes_put(&other, text.data, (size_t)(at - (const char *)text.data));
     bytes_put_text(&other, to);
@@ -480,8 +422,6 @@ static void damaged(const char *path, const char *from, const char *to, const ch
     assert_int_equal(classifier_load(&c, path, &log), ERR_FORMAT);
     support_says(said, words);
     OK(file_write(path, 0600, text.data, text.size - 1, NULL));
-    bytes_clear(&text);
-    bytes_clear(&other);
 }
 
 /* Rows to predict need no column that says which rows were kept back. */
@@ -489,12 +429,11 @@ TEST(a_classifier_that_was_tested_is_one_without_the_column)
 {
     char path[] = "/tmp/test_train_XXXXXX";
     int64_t value[FEATURES_CELLS] = {[0] = 30 << 10, [5] = -(9 << 10), [15] = 50 << 10};
-    struct train_scene s;
-    struct classifier *c, *back;
+    struct train_scene s = train_start(2, 0, 16);
+    struct classifier *c CLEAN(classifier_free) = NULL, *back CLEAN(classifier_free) = NULL;
     json_t *root, *test;
     double w[18] = {0};
     close(mkstemp(path));
-    train_start(&s, 2, 0, 16);
     train_keep(&s, 4);
     assert_int_equal(features_weights(s.f), 18); /* of a, that may be missing, and the bias */
     w[3] = 2048;
@@ -513,8 +452,6 @@ TEST(a_classifier_that_was_tested_is_one_without_the_column)
     assert_true(json_number_value(
                     json_array_get(json_array_get(json_object_get(test, "counts"), 0), 5)) == -9);
     json_decref(root);
-    classifier_free(&back);
-    classifier_free(&c);
     train_end(&s);
     remove(path);
 }
@@ -523,11 +460,10 @@ TEST(a_classifier_is_read_back_and_a_damaged_one_is_refused)
 {
     char path[] = "/tmp/test_train_XXXXXX";
     struct random r = random_of(9);
-    struct train_scene s;
-    struct classifier *c, *back;
-    double *w;
+    struct train_scene s = train_start(3, 0, 4);
+    struct classifier *c CLEAN(classifier_free) = NULL, *back CLEAN(classifier_free) = NULL;
+    double *w CLEAN(memory_release) = NULL;
     close(mkstemp(path));
-    train_start(&s, 3, 0, 4);
     OK(memory_new(&w, features_weights(s.f)));
     for (uint32_t i = 0; i < features_weights(s.f); i++)
         w[i] = 1000 * random_double(&r) / 3;
@@ -548,9 +484,6 @@ TEST(a_classifier_is_read_back_and_a_damaged_one_is_refused)
     damaged(path, "\"intercept\":[", "\"intercept\":[\"x\",", "intercept has another length");
     damaged(path, "\"domain\":\"", "\"domain\":\"0", "domain must be");
     damaged(path, "\"domain\":\"", "\"domain\":\"00", "domain is cut");
-    memory_free(&w);
-    classifier_free(&back);
-    classifier_free(&c);
     train_end(&s);
     remove(path);
 }

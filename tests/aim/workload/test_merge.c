@@ -2,11 +2,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/workload/merge.h"
-#include "base/memory.h"
-#include "base/random.h"
-
-#include <math.h>
-#include <string.h>
 
 #define CODES 64
 #define LABELS 6
@@ -286,7 +281,6 @@ TEST(as_many_groups_are_expected_as_even_rows_have)
         struct merges m CLEAN(merges_clear);
         double label[LABELS], n[CODES + 1], x[5];
         const double *counts[] = {label, n, x}, least = 10 * random_double(&r);
-        uint32_t expected;
         for (uint32_t i = 0; i <= values; i++)
             n[i] = 1000. / values;
         for (int i = 0; i < LABELS; i++)
@@ -294,7 +288,7 @@ TEST(as_many_groups_are_expected_as_even_rows_have)
         for (int i = 0; i < 5; i++)
             x[i] = 200;
         OK(merges_choose(&m, d, counts, &(struct merges_least){least, least}, NULL));
-        expected = expect(&d->attribute[1], 1000, least / MERGE_NOISE);
+        uint32_t expected = expect(&d->attribute[1], 1000, least / MERGE_NOISE);
         assert_in_range(m.groups[1], (expected + 1) / 2, expected);
         assert_int_equal(m.groups[1] == values + 1, expected == values + 1);
         assert_int_equal(expect(&d->attribute[0], 1000, least), LABELS);
@@ -307,7 +301,7 @@ TEST(as_many_groups_are_expected_as_even_rows_have)
 TEST(the_largest_group_is_parted_first)
 {
     struct domain *d CLEAN(domain_free) = domain_of(4);
-    struct merges m = merges_made(d, true, false, false);
+    struct merges m CLEAN(merges_clear) = merges_made(d, true, false, false);
     assert_int_equal(merges_largest(&m, 0), 1);
     assert_int_equal(merges_largest(&m, 1), 2);
     assert_int_equal(merges_largest(&m, 2), 3);
@@ -320,7 +314,6 @@ TEST(the_largest_group_is_parted_first)
     merges_clear(&m);
     m = merges_made(d, false, true, true);
     assert_int_equal(merges_largest(&m, 0), 3);
-    merges_clear(&m);
 }
 
 static enum err read_back(const struct bytes *b, const struct domain *d, struct merges *m)
@@ -336,13 +329,11 @@ static enum err read_made(const struct domain *d, uint16_t attribute, uint32_t c
 {
     struct bytes b CLEAN(bytes_clear) = {0};
     struct merges m CLEAN(merges_clear) = {0};
-    enum err e;
     bytes_put_u16(&b, 1);
     bytes_put_u16(&b, attribute);
     for (uint32_t code = 0; code < codes; code++)
         bytes_put_u32(&b, group[code]);
-    e = read_back(&b, d, &m);
-    return e;
+    return read_back(&b, d, &m);
 }
 
 TEST(bytes_are_read_back_and_nothing_else_is)
@@ -365,7 +356,7 @@ TEST(bytes_are_read_back_and_nothing_else_is)
                {0, 6, {0, 0, 0, 0, 0, 0}, true},  /* all */
                {0, 6, {0, 0, 0, 0, 0, 2}, false},
                {3, 6, {0, 0, 0, 0, 0, 0}, false}}; /* no such attribute */
-    struct domain *d = domain_of(4);
+    struct domain *d CLEAN(domain_free) = domain_of(4);
     for (int k = 0; k < 8; k++) {
         struct bytes b CLEAN(bytes_clear) = {0};
         struct merges m CLEAN(merges_clear) = merges_made(d, (k & 4) != 0, (k & 1) != 0,
@@ -385,5 +376,4 @@ TEST(bytes_are_read_back_and_nothing_else_is)
         if (read_made(d, row[k].attribute, row[k].codes, row[k].group) !=
             (row[k].good ? ERR_OK : ERR_FORMAT))
             fail_msg("row %zu", k);
-    domain_free(&d);
 }

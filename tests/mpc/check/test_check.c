@@ -10,9 +10,6 @@
 #include "mpc/move/open.h"
 #include "tests/support/check.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define WIDTH 5
 
 /* --- the same is opened ----------------------------------------------------------------------- */
@@ -69,7 +66,6 @@ static enum err numbers(struct party *p, struct check_play *play)
     struct share64 x CLEAN(share64_free) = {0};
     struct move_known known = {.ring = RING_64, .n = 64};
     TRY(share64_new(&x, 64));
-    (void)play;
     known.out = OPERAND(x);
     known.known = x.a;
     if ((move_known(p, &known) != ERR_MISUSE ||
@@ -92,23 +88,15 @@ TEST(what_nobody_could_note_is_refused)
 static enum err nothing(struct party *p, struct check_play *play)
 {
     struct planes x CLEAN(planes_free) = {0}, y CLEAN(planes_free) = {0};
-    enum err e = planes_new(&x, 1, play->n);
-    if (e == ERR_OK)
-        e = planes_new(&y, 1, play->n);
-    if (e == ERR_OK)
-        e = bits_and(p, planes_flat(&x), planes_flat(&y), planes_flat(&y));
-    if (e == ERR_OK)
-        e = play_open(p, play, &x);
-    if (e == ERR_OK) {
-        struct share64 product = {y.a, y.b, bits_words(play->n)};
-        uint64_t out[64];
-        e = open_products(p, OPEN_MASKED, product, product, out);
-        if (e == ERR_OK && check_clean(p)) /* whether they fit must still be told */
-            e = ERR_FORMAT;
-        if (e == ERR_OK)
-            e = p->recorder->calls->rode(p, true);
-    }
-    return e;
+    uint64_t out[64];
+    TRY(planes_new(&x, 1, play->n));
+    TRY(planes_new(&y, 1, play->n));
+    TRY(bits_and(p, planes_flat(&x), planes_flat(&y), planes_flat(&y)));
+    TRY(play_open(p, play, &x));
+    const struct share64 product = {y.a, y.b, bits_words(play->n)};
+    TRY(open_products(p, OPEN_MASKED, product, product, out));
+    /* whether they fit must still be told */
+    return check_clean(p) ? ERR_FORMAT : p->recorder->calls->rode(p, true);
 }
 
 static int compare_words(const void *x, const void *y)
@@ -129,7 +117,7 @@ TEST(every_word_is_masked)
                     {4, NET_PREV, 0, 729 + 65},
                     {6, NET_NEXT, 0, 2 * 8},
                     {9, NET_PREV, 1, 16}};
-    struct bytes all = {0};
+    struct bytes all CLEAN(bytes_clear) = {0};
     play_run(&play);
     for (unsigned s = 0; s < 3; s++)
         for (unsigned k = 0; k < sizeof messages / sizeof *messages; k++) {
@@ -142,7 +130,6 @@ TEST(every_word_is_masked)
     qsort(all.data, all.size / 8, 8, compare_words);
     for (size_t i = 8; i < all.size; i += 8)
         assert_memory_not_equal(all.data + i - 8, all.data + i, 8);
-    bytes_clear(&all);
 }
 
 /* Beyond their end, vectors hold bits that nobody vouches for. */

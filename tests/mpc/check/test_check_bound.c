@@ -14,8 +14,6 @@
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
 
-#include <string.h>
-
 #define LIMIT ((size_t)8 << 20) /* a sixteenth of the real size, as are batches here */
 
 #define SMALL ((size_t)1 << 20) /* where cells are cut */
@@ -112,7 +110,6 @@ static enum err distances_of(struct party *p, struct share64 x)
     struct cached *kept CLEAN(cached_free) = NULL;
     struct planes bits;
     struct share64 sum;
-    enum err e;
     TRY(scratch_array(p->scratch, &bound, CELLS));
     for (size_t i = 0; i < CELLS; i++)
         bound[i] = (uint64_t)5 << CACHED_GRID;
@@ -121,11 +118,9 @@ static enum err distances_of(struct party *p, struct share64 x)
     TRY(party_share64(p, &sum, 1));
     bits_zero(planes_flat(&bits));
     p->recorder = NULL;
-    e = cached_new(p, &kept, x, &bits);
+    TRY(cached_new(p, &kept, x, &bits));
     p->recorder = recorder;
-    if (e == ERR_OK)
-        e = cached_distance(p, sum, kept, &span, 1 << CACHED_GRID);
-    return e;
+    return cached_distance(p, sum, kept, &span, 1 << CACHED_GRID);
 }
 
 static enum err distances(struct party *p)
@@ -136,14 +131,11 @@ static enum err distances(struct party *p)
 static enum err squares(struct party *p)
 {
     uint64_t cells[CELLS / 1024];
-    struct counts *c;
-    enum err e;
+    struct counts *c CLEAN(counts_free) = NULL;
     for (size_t q = 0; q < CELLS / 1024; q++)
         cells[q] = 1024;
     TRY(counts_new(&c, cells, CELLS / 1024, 17));
-    e = counts_finish_squares(p, c);
-    counts_free(&c);
-    return e;
+    return counts_finish_squares(p, c);
 }
 
 TEST(a_log_has_a_bound)

@@ -16,8 +16,6 @@
 #include "protocols/coin.h"
 #include "tests/support/check.h"
 
-#include <string.h>
-
 #define WIDTH 5
 #define N_MAX 700
 
@@ -326,8 +324,6 @@ TEST(two_versions_of_a_component_do_not_leave)
 static enum err hang_up(struct check_play *play, const struct hooks_sent *at, void *p, size_t n)
 {
     const uint64_t *round = play->self;
-    (void)p;
-    (void)n;
     return at->exchange == *round ? ERR_PEER : ERR_OK;
 }
 

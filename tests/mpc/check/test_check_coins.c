@@ -8,8 +8,6 @@
 #include "mpc/circuits/bits.h"
 #include "tests/support/check.h"
 
-#include <string.h>
-
 static const struct check_limits limits;
 
 /* --- errors that are corrected ---------------------------------------------------------------- */
@@ -112,8 +110,6 @@ static enum err hold(struct check_play *play, const struct hooks_sent *at, void 
 {
     struct holding *h = play->self;
     const unsigned before = (play->cheat + 2) % 3;
-    (void)p;
-    (void)n;
     if (at->exchange != h->round || at->to != NET_PREV)
         return ERR_OK;
     support_pause_ms(30); /* the others go on */
@@ -150,8 +146,6 @@ TEST(nobody_knows_a_coin_early)
 static enum err leave(struct check_play *play, const struct hooks_sent *at, void *p, size_t n)
 {
     const uint64_t *round = play->self;
-    (void)p;
-    (void)n;
     return at->exchange == *round ? ERR_PEER : ERR_OK;
 }
 

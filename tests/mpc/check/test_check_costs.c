@@ -68,14 +68,12 @@ static enum err number(struct party *p, const struct share64 *x, const struct pl
 
 static enum err truncated(struct party *p, const struct share64 *x, const struct planes *bits)
 {
-    (void)bits;
     return truncate_signed_ring64(p, *x, *x, 7);
 }
 
 static enum err widened(struct party *p, const struct share64 *x, const struct planes *bits)
 {
     struct share128 wide;
-    (void)bits;
     TRY(party_share128(p, &wide, x->n));
     TRY(truncate_widen64(p, wide, *x));
     return truncate_signed_ring128(p, wide, wide, 70);

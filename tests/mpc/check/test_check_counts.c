@@ -70,7 +70,7 @@ static enum err run_bits(struct party *p, struct check_counts_inputs *in)
     return ERR_OK;
 }
 
-static enum err run_truncate(struct party *p, struct check_counts_inputs *in)
+static enum err run_truncated(struct party *p, struct check_counts_inputs *in)
 {
     TRY(truncate_signed_ring64(p, in->out, in->v, 7));
     return truncate_signed_ring64(p, in->out, in->out, 40);
@@ -112,29 +112,25 @@ static enum err run_circle(struct party *p, struct check_counts_inputs *in)
     return ERR_OK;
 }
 
+static void inputs_free(struct check_counts_inputs *in)
+{
+    share64_free(&in->v);
+    planes_free(&in->bits);
+}
+
 static enum err with_inputs(struct party *p, struct check_play *play, size_t outputs,
                             enum err (*run)(struct party *p, struct check_counts_inputs *in))
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    struct check_counts_inputs in = {0};
-    enum err e = three_share64(p, &in.v, some_values(60), play->n, 5);
-    if (e == ERR_OK)
-        e = three_share_planes(p, &in.bits, some_values(8), play->n, 8, 6);
-    if (e == ERR_OK) {
-        play_secret(p, play, in.v.a, in.v.b, in.v.n, difference(60));
-        play_secret(p, play, in.bits.a, in.bits.b, in.bits.width * bits_words(in.bits.n), NULL);
-    }
-    if (e == ERR_OK)
-        e = party_share64(p, &in.out, outputs);
-    if (e == ERR_OK)
-        e = party_share128(p, &in.wide, play->n);
-    if (e == ERR_OK)
-        e = run(p, &in);
-    if (e == ERR_OK)
-        e = open_and_note(p, play, in.out);
-    share64_free(&in.v);
-    planes_free(&in.bits);
-    return e;
+    struct check_counts_inputs in CLEAN(inputs_free) = {0};
+    TRY(three_share64(p, &in.v, some_values(60), play->n, 5));
+    TRY(three_share_planes(p, &in.bits, some_values(8), play->n, 8, 6));
+    play_secret(p, play, in.v.a, in.v.b, in.v.n, difference(60));
+    play_secret(p, play, in.bits.a, in.bits.b, in.bits.width * bits_words(in.bits.n), NULL);
+    TRY(party_share64(p, &in.out, outputs));
+    TRY(party_share128(p, &in.wide, play->n));
+    TRY(run(p, &in));
+    return open_and_note(p, play, in.out);
 }
 
 #define JOB(name, outputs)                                                                         \
@@ -143,7 +139,7 @@ static enum err with_inputs(struct party *p, struct check_play *play, size_t out
         return with_inputs(p, play, outputs, run_##name);                                          \
     }
 JOB(bits, play->n)
-JOB(truncate, play->n)
+JOB(truncated, play->n)
 JOB(widen, play->n)
 JOB(back, play->n)
 JOB(choose, 5)
@@ -183,33 +179,33 @@ struct check_counts_study {
     struct tape tape;
 };
 
+static void study_end(struct check_counts_study *s)
+{
+    tape_free(&s->tape);
+    counts_free(&s->counts);
+}
+
 static enum err begin_study(struct party *p, const struct check_play *play,
                             struct check_counts_study *s, bool squared)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     static const uint64_t cells[] = {5, 70, 2};
-    struct share64 x = {0}, noise = {0};
-    enum err e = counts_new(&s->counts, cells, 3, BITS);
+    TRY(counts_new(&s->counts, cells, 3, BITS));
     tape_start(&s->tape, id, NOISE_BOX_MULLER);
-    for (size_t q = 0; e == ERR_OK && q < 3; q++) {
-        e = three_share64(p, &x, some_values(BITS), cells[q], q);
-        if (e == ERR_OK)
-            play_secret(p, play, x.a, x.b, x.n, difference(BITS));
-        if (e == ERR_OK)
-            ring64_copy(counts_query(s->counts, q), x);
-        share64_free(&x);
+    for (size_t q = 0; q < 3; q++) {
+        struct share64 x CLEAN(share64_free) = {0};
+        TRY(three_share64(p, &x, some_values(BITS), cells[q], q));
+        play_secret(p, play, x.a, x.b, x.n, difference(BITS));
+        ring64_copy(counts_query(s->counts, q), x);
     }
-    for (unsigned kind = 0; e == ERR_OK && kind < NOISE_LAWS; kind++) {
-        e = three_share64(p, &noise, some_values(20), 80, kind);
-        if (e == ERR_OK)
-            play_secret(p, play, noise.a, noise.b, noise.n, difference(20));
-        if (e == ERR_OK)
-            e = tape_append(&s->tape, (enum noise_law)kind, noise);
-        share64_free(&noise);
+    for (unsigned kind = 0; kind < NOISE_LAWS; kind++) {
+        struct share64 noise CLEAN(share64_free) = {0};
+        TRY(three_share64(p, &noise, some_values(20), 80, kind));
+        play_secret(p, play, noise.a, noise.b, noise.n, difference(20));
+        TRY(tape_append(&s->tape, (enum noise_law)kind, noise));
     }
-    if (e == ERR_OK)
-        e = squared ? counts_finish_squares(p, s->counts) : counts_finish(p, s->counts);
-    return e == ERR_OK ? record_prove(p) : e;
+    TRY(squared ? counts_finish_squares(p, s->counts) : counts_finish(p, s->counts));
+    return record_prove(p);
 }
 
 static enum err select_and_measure(struct party *p, struct check_play *play,
@@ -241,61 +237,46 @@ static enum err select_and_measure(struct party *p, struct check_play *play,
 static enum err linear_forms(struct party *p, struct check_play *play)
 {
     static const size_t query[] = {0, 1, 1, 2};
-    struct check_counts_study s = {0};
+    struct check_counts_study s CLEAN(study_end) = {0};
     struct share64 sums CLEAN(share64_free) = {0};
     int64_t weight[70], values[4];
-    enum err e = begin_study(p, play, &s, true);
+    TRY(begin_study(p, play, &s, true));
     for (size_t i = 0; i < 70; i++)
         weight[i] = (int64_t)(i % 11) * 100 - 500;
-    if (e == ERR_OK)
-        e = share64_new(&sums, 4);
-    for (size_t k = 0; e == ERR_OK && k < 4; k++)
+    TRY(share64_new(&sums, 4));
+    for (size_t k = 0; k < 4; k++)
         support_weigh(sums, k, counts_query(s.counts, query[k]), weight + (k == 3 ? 3 : 0));
-    if (e == ERR_OK)
-        e = measure_open_sums(p, OPEN_NOISY_FORM, sums, &s.tape, 1, values);
-    if (e == ERR_OK)
-        bytes_put(&play->opened[p->index], values, sizeof values);
-    tape_free(&s.tape);
-    counts_free(&s.counts);
-    return e;
+    TRY(measure_open_sums(p, OPEN_NOISY_FORM, sums, &s.tape, 1, values));
+    bytes_put(&play->opened[p->index], values, sizeof values);
+    return ERR_OK;
 }
 
 /* How far each query is from estimates, opened with noise. */
 static enum err scores(struct party *p, struct check_play *play)
 {
     enum { UNIT = 3000 };
-    struct check_counts_study s = {0};
+    struct check_counts_study s CLEAN(study_end) = {0};
     struct share64 sums CLEAN(share64_free) = {0};
     struct score_candidate candidate[3];
     uint64_t estimate[70];
     int64_t values[3];
-    enum err e = begin_study(p, play, &s, false);
+    TRY(begin_study(p, play, &s, false));
     for (size_t i = 0; i < 70; i++)
         estimate[i] = i % 4 * UNIT / 2;
     for (size_t q = 0; q < 3; q++)
         candidate[q] = (struct score_candidate){q, estimate};
-    if (e == ERR_OK)
-        e = share64_new(&sums, 3);
-    if (e == ERR_OK)
-        e = score_l1(p, sums, s.counts, candidate, UNIT);
-    if (e == ERR_OK)
-        e = measure_open_sums(p, OPEN_NOISY_SCORE, sums, &s.tape, 1, values);
-    if (e == ERR_OK)
-        bytes_put(&play->opened[p->index], values, sizeof values);
-    tape_free(&s.tape);
-    counts_free(&s.counts);
-    return e;
+    TRY(share64_new(&sums, 3));
+    TRY(score_l1(p, sums, s.counts, candidate, UNIT));
+    TRY(measure_open_sums(p, OPEN_NOISY_SCORE, sums, &s.tape, 1, values));
+    bytes_put(&play->opened[p->index], values, sizeof values);
+    return ERR_OK;
 }
 
 static enum err play_study(struct party *p, struct check_play *play, bool squared)
 {
-    struct check_counts_study s = {0};
-    enum err e = begin_study(p, play, &s, squared);
-    if (e == ERR_OK)
-        e = select_and_measure(p, play, &s, squared);
-    tape_free(&s.tape);
-    counts_free(&s.counts);
-    return e;
+    struct check_counts_study s CLEAN(study_end) = {0};
+    TRY(begin_study(p, play, &s, squared));
+    return select_and_measure(p, play, &s, squared);
 }
 
 static enum err distances(struct party *p, struct check_play *play)
@@ -319,7 +300,7 @@ static const struct {
     bool same;       /* the same is opened, whatever masks were drawn */
     bool may_go_on;  /* a loser of a selection is another random number */
 } jobs[] = {{"bits as numbers", bits, 70, 6, 3, true, false},
-            {"truncation", truncate, 70, 8, 3, false, true},
+            {"truncation", truncated, 70, 8, 3, false, true},
             {"widening", widen, 70, 9, 3, false, true},
             {"numbers, bits and back", back, 3, 7, 7, true, false},
             {"choice", choose, 200, 6, 3, true, false},
@@ -457,7 +438,7 @@ static enum err run_lie(struct party *p, struct check_counts_inputs *in)
 {
     for (size_t i = 0; i < 64 && p->index == 0; i++)
         in->v.a[i] ^= ((uint64_t)1 << SHIFT) - 1;
-    return run_once(p, in);
+    return truncate_signed_ring64(p, in->out, in->v, SHIFT);
 }
 JOB(once, play->n)
 JOB(lie, play->n)
@@ -479,7 +460,7 @@ static enum err run_keeping(struct party *p, struct check_counts_inputs *in)
 {
     if (p->index == 0)
         kept = in->out.b + party_parts(p, in->out.n, 64).j.begin;
-    return run_once(p, in);
+    return truncate_signed_ring64(p, in->out, in->v, SHIFT);
 }
 JOB(keeping, play->n)
 

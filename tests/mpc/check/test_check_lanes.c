@@ -16,7 +16,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #define WORDS 96
 #define TILE 8 /* words */
@@ -47,7 +46,6 @@ struct check_lanes_seat {
 static enum err alter(void *self, const struct hooks_sent *at, void *p, size_t n)
 {
     uint64_t w;
-    (void)self;
     if (at->exchange > 0 || n < sizeof w)
         return ERR_OK;
     memcpy(&w, p, sizeof w);
@@ -145,7 +143,6 @@ static enum err note_end(void *self)
 static enum err put_nothing(void *self, size_t lane, struct bytes *arguments)
 {
     const struct check_lanes_seat *s = self;
-    (void)lane;
     return s->told->begun == 1 ? bytes_ok(arguments) : ERR_DATA;
 }
 
@@ -153,7 +150,6 @@ static enum err put_nothing(void *self, size_t lane, struct bytes *arguments)
 static enum err multiply_some(void *self, struct party *lane, struct reader *arguments,
                               struct bytes *result)
 {
-    (void)arguments;
     TRY(multiply(self, lane, lane->lane));
     bytes_put_u8(result, 1);
     return ERR_OK;
@@ -176,7 +172,6 @@ static enum err do_jobs(struct party *p, void *shared)
     struct check_lanes_seat s = {.b = b, .index = p->index, .told = &told};
     struct planes x, out;
     const struct crew_job job = {CREW_COUNT, put_nothing, multiply_some, take_one, &s};
-    enum err e;
     TRY(check_new(p, &limits));
     TRY(party_planes(p, &x, 1, (size_t)64 * WORDS));
     TRY(party_planes(p, &out, 1, (size_t)64 * WORDS));
@@ -184,7 +179,7 @@ static enum err do_jobs(struct party *p, void *shared)
     s.x = planes_flat(&x);
     s.out = planes_flat(&out);
     TRY(b->apart ? record_alike(p, &p->index, sizeof p->index) : ERR_OK);
-    e = crew_jobs(p, &job);
+    enum err e = crew_jobs(p, &job);
     /* of this lane: around the jobs, and within them for its own flush */
     if (b->apart)
         return told.begun == 0 ? e : ERR_DATA;
@@ -250,13 +245,12 @@ static enum err pass_on(struct party *p, void *shared)
     static const struct check_limits limits;
     struct check_lanes_bench *b = shared;
     struct passing s = {{b->x, b->x, (size_t)64 * TILES}, {{0}}};
-    uint64_t before;
     for (size_t i = 0; i < TILES; i++)
         TRY(party_share64(p, &s.number[i], 64));
     if (b->checked)
         TRY(check_new(p, &limits));
     TRY(crew_run(p, TILES, make_numbers, &s));
-    before = net_exchanges(p->net);
+    uint64_t before = net_exchanges(p->net);
     TRY(crew_run(p, TILES, use_numbers, &s));
     if (p->index == 0)
         b->rounds = net_exchanges(p->net) - before;
@@ -266,7 +260,6 @@ static enum err pass_on(struct party *p, void *shared)
 static enum err note_on_one(void *self, struct party *lane, size_t tile)
 {
     struct planes x;
-    (void)self;
     TRY(party_planes(lane, &x, 1, 64));
     bits_zero(planes_flat(&x));
     return tile == 1 ? bits_and(lane, planes_flat(&x), planes_flat(&x), planes_flat(&x)) : ERR_OK;
@@ -275,7 +268,6 @@ static enum err note_on_one(void *self, struct party *lane, size_t tile)
 static enum err note_and_flush(struct party *p, void *shared)
 {
     static const struct check_limits limits;
-    (void)shared;
     TRY(check_new(p, &limits));
     TRY(crew_run(p, LANES, note_on_one, NULL));
     if (check_clean(p))
@@ -291,8 +283,6 @@ TEST(what_another_lane_notes_is_proved_too)
 
 static enum err fail_twice(void *self, struct party *lane, size_t tile)
 {
-    (void)self;
-    (void)lane;
     return tile == 0 ? ERR_RANGE : ERR_CHEAT;
 }
 
@@ -362,7 +352,6 @@ static enum err hold(void *self, const struct hooks_sent *at, void *p, size_t n)
     const struct holder *who = self;
     struct check_lanes_held *h = who->h;
     const bool cheat = who->index == h->cheat;
-    (void)n;
     if (!cheat && who->lane == 0 && at->exchange > COIN)
         tell(h, true);
     if (cheat && who->lane == 1 && at->exchange == 0 && at->to == NET_NEXT && at->message == 1)
@@ -420,7 +409,7 @@ static enum err use_both(struct party *p, void *shared)
     struct check_lanes_held *h = shared;
     struct held_seat s = {.who = {{h, p->index, 0}, {h, p->index, 1}}};
     const struct check_limits limits = {.guard = {.failed = on_failed, .self = &s.who[0]}};
-    struct planes x = {0};
+    struct planes x CLEAN(planes_free) = {0};
     enum err e = check_new(p, &limits);
     for (unsigned lane = 0; lane < 2; lane++)
         s.tamper[lane] = (struct hooks_tamper){.alter = hold, .self = &s.who[lane]};
@@ -438,7 +427,6 @@ static enum err use_both(struct party *p, void *shared)
         e = h->matrices ? prove_matrices(p) : ring64_multiply(p, s.out, s.out, s.out);
     if (e == ERR_OK && !h->matrices)
         e = open_ring64(p, OPEN_MASKED, s.out, h->opened[p->index]);
-    planes_free(&x);
     share64_free(&s.out);
     if (e != ERR_OK && e != ERR_CHEAT && p->index != h->cheat)
         tell(h, false);

@@ -9,8 +9,6 @@
 #include "protocols/records.h"
 #include "tests/support/check.h"
 
-#include <string.h>
-
 #define ATTRIBUTES 5
 #define QUERIES 7
 #define SIZE(array) (sizeof(array) / sizeof *(array))

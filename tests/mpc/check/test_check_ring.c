@@ -9,8 +9,6 @@
 #include "mpc/move/open.h"
 #include "tests/support/check.h"
 
-#include <string.h>
-
 #define N_MAX 3000
 
 static const struct check_limits limits;
@@ -301,12 +299,11 @@ static void add_modulo(const struct prime *f, void *p, size_t at, uint64_t x)
 /* What an error of 1 in the relation amounts to modulo p. */
 static void take_choice(struct check_play *play, struct attacking *a)
 {
-    struct prg *coin = coin_of(play, CHOICE, 6);
+    struct prg *coin CLEAN(prg_free) = coin_of(play, CHOICE, 6);
     uint64_t y, kappa, sum = 0;
     OK(prime_choose(&a->field, coin));
     OK(prime_draw(&a->field, coin, &y, 1));
     OK(prime_draw(&a->field, coin, &kappa, 1));
-    prg_free(&coin);
     for (unsigned t = 64; t-- > 0;)
         sum = prime_add(&a->field, prime_times(&a->field, sum, y), a->theta >> t & 1);
     a->error = prime_times(&a->field, sum, kappa);
@@ -318,11 +315,10 @@ static void take_choice(struct check_play *play, struct attacking *a)
  */
 static void alter_opened(struct check_play *play, const struct attacking *a, void *p)
 {
-    struct prg *coin = coin_of(play, LAST, 7);
+    struct prg *coin CLEAN(prg_free) = coin_of(play, LAST, 7);
     const size_t columns = 4 * ((2 * play->n + 63) / 64);
     uint64_t r[4], error = a->error;
     OK(prime_draw(&a->field, coin, r, 4));
-    prg_free(&coin);
     if (a->attack == CLAIMED) {
         add_modulo(&a->field, p, 3 + 2 * columns + 1, prime_less(&a->field, 0, error));
         return;

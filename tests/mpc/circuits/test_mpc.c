@@ -1,33 +1,26 @@
 /* mpc/: rings, openings, bits and comparisons against plain arithmetic, with bytes and rounds. */
-#include "harness/cmocka.h"
-#include "harness/three.h"
 #include "tests/support/call.h"
 
-#include "base/memory.h"
 #include "mpc/circuits/compare.h"
 #include "mpc/circuits/ring.h"
 #include "mpc/move/open.h"
-
-#include <string.h>
 
 /* --- ring ------------------------------------------------------------------------------------- */
 
 static enum err run_multiply(struct party *p, struct call *c)
 {
-    struct share64 x, y;
+    struct share64 x CLEAN(share64_free) = {0}, y CLEAN(share64_free) = {0};
     TRY(three_share64(p, &x, c->x, c->n, 1));
     TRY(three_share64(p, &y, c->y, c->n, 2));
     TRY(ring64_multiply(p, x, x, y));
     three_put64(&c->out, p, x);
-    share64_free(&x);
-    share64_free(&y);
     return ERR_OK;
 }
 
 TEST(multiply_is_multiplication)
 {
     for (size_t l = 0; l < LENGTHS; l++) {
-        struct call *c = fresh(lengths[l], l);
+        struct call *c CLEAN(finish) = fresh(lengths[l], l);
         execute(c, run_multiply);
         assert_true(three_replicated(&c->out, 64));
         for (size_t i = 0; i < c->n; i++)
@@ -35,48 +28,43 @@ TEST(multiply_is_multiplication)
         assert_int_equal(c->costs.rounds, 1);
         for (int s = 0; s < 3; s++)
             assert_int_equal(c->costs.sent[s], 8 * c->n);
-        finish(c);
     }
 }
 
 static enum err run_multiply128(struct party *p, struct call *c)
 {
-    struct share128 x;
+    struct share128 x CLEAN(share128_free) = {0};
     TRY(three_share128(p, &x, c->wide, c->n, 1));
     TRY(ring128_multiply(p, x, x, x));
     three_put128(&c->out, p, x);
-    share128_free(&x);
     return ERR_OK;
 }
 
 TEST(multiply128_is_multiplication)
 {
-    struct call *c = fresh(200, 3);
+    struct call *c CLEAN(finish) = fresh(200, 3);
     execute(c, run_multiply128);
     assert_true(three_replicated(&c->out, 128));
     for (size_t i = 0; i < c->n; i++)
         assert_true(three_sum128(&c->out, i) == c->wide[i] * c->wide[i]);
     assert_int_equal(c->costs.sent[1], 16 * c->n);
-    finish(c);
 }
 
 static enum err run_inner(struct party *p, struct call *c)
 {
-    struct share64 x, y, sums;
+    struct share64 x CLEAN(share64_free) = {0}, y CLEAN(share64_free) = {0};
+    struct share64 sums CLEAN(share64_free) = {0};
     TRY(three_share64(p, &x, c->x, c->start[4], 1));
     TRY(three_share64(p, &y, c->y, c->start[4], 2));
     TRY(share64_new(&sums, 4));
     TRY(ring64_inner(p, sums, x, y, c->start));
     three_put64(&c->out, p, sums);
-    share64_free(&x);
-    share64_free(&y);
-    share64_free(&sums);
     return ERR_OK;
 }
 
 TEST(inner_costs_its_output)
 {
-    struct call *c = fresh(4, 5);
+    struct call *c CLEAN(finish) = fresh(4, 5);
     const size_t start[] = {0, 0, 1, 700, 1000};
     memcpy(c->start, start, sizeof start);
     execute(c, run_inner);
@@ -88,25 +76,22 @@ TEST(inner_costs_its_output)
     }
     assert_int_equal(c->costs.rounds, 1);
     assert_int_equal(c->costs.sent[2], 4 * 8);
-    finish(c);
 }
 
 static enum err run_open(struct party *p, struct call *c)
 {
-    struct share64 x;
-    struct planes b;
+    struct share64 x CLEAN(share64_free) = {0};
+    struct planes b CLEAN(planes_free) = {0};
     TRY(three_share64(p, &x, c->x, c->n, 1));
     TRY(three_share_planes(p, &b, c->y, c->n, 1, 2));
     TRY(open_ring64(p, OPEN_NOISY_MARGINAL, x, c->opened[p->index]));
     TRY(open_bits(p, OPEN_REJECT_BIT, planes_plane(&b, 0), c->opened[p->index] + c->n));
-    share64_free(&x);
-    planes_free(&b);
     return ERR_OK;
 }
 
 TEST(open_gives_all_three_the_value_and_counts)
 {
-    struct call *c = fresh(70, 9);
+    struct call *c CLEAN(finish) = fresh(70, 9);
     execute(c, run_open);
     for (int s = 0; s < 3; s++)
         for (size_t i = 0; i < c->n; i++) {
@@ -118,7 +103,6 @@ TEST(open_gives_all_three_the_value_and_counts)
     assert_int_equal(c->costs.opened_values[OPEN_NOISY_MARGINAL], 70);
     assert_int_equal(c->costs.opened_values[OPEN_REJECT_BIT], 70);
     assert_int_equal(c->costs.sent[0], 70 * 8 + 2 * 8);
-    finish(c);
 }
 
 static enum err refuse(void *self, enum party_reason reason, size_t values)
@@ -128,20 +112,18 @@ static enum err refuse(void *self, enum party_reason reason, size_t values)
 
 static enum err run_refused(struct party *p, struct call *c)
 {
-    struct share64 x;
+    struct share64 x CLEAN(share64_free) = {0};
     TRY(three_share64(p, &x, c->x, c->n, 1));
     p->audit = refuse;
     enum err e = open_ring64(p, OPEN_NOISY_MARGINAL, x, c->opened[p->index]);
-    share64_free(&x);
     return e == ERR_BUDGET && c->opened[p->index][0] == 0 ? ERR_OK : ERR_MISUSE;
 }
 
 TEST(the_audit_hook_can_stop_an_opening)
 {
-    struct call *c = fresh(5, 9);
+    struct call *c CLEAN(finish) = fresh(5, 9);
     execute(c, run_refused);
     assert_int_equal(c->costs.sent[0], 0);
-    finish(c);
 }
 
 /* --- bits ------------------------------------------------------------------------------------- */
@@ -150,10 +132,10 @@ TEST(slicing_is_undone_by_unslicing)
 {
     for (size_t l = 0; l < LENGTHS; l++)
         for (unsigned width = 1; width <= 128; width += width < 8 ? 1 : 7) {
-            struct call *c = fresh(lengths[l], l);
-            uint64_t *planes = memory_words(bits_words(c->n) * width, 8);
-            uint64_t *back = memory_words(c->n, 8);
-            word128 *wide = memory_words(c->n, 16);
+            struct call *c CLEAN(finish) = fresh(lengths[l], l);
+            uint64_t *planes CLEAN(memory_release) = memory_words(bits_words(c->n) * width, 8);
+            uint64_t *back CLEAN(memory_release) = memory_words(c->n, 8);
+            word128 *wide CLEAN(memory_release) = memory_words(c->n, 16);
             if (width <= 64) {
                 kernel_slice64(&kernel_portable, c->x, c->n, width, planes, bits_words(c->n));
                 for (size_t i = 0; i < c->n; i++)
@@ -169,82 +151,72 @@ TEST(slicing_is_undone_by_unslicing)
             for (size_t i = 0; i < c->n; i++)
                 assert_true(wide[i] == (width == 128 ? c->wide[i]
                                                      : (c->wide[i] & (((word128)1 << width) - 1))));
-            memory_free_all(&planes, &back, &wide);
-            finish(c);
         }
 }
 
 static enum err run_and(struct party *p, struct call *c)
 {
-    struct planes x, y;
+    struct planes x CLEAN(planes_free) = {0}, y CLEAN(planes_free) = {0};
     TRY(three_share_planes(p, &x, c->x, c->n, 64, 1));
     TRY(three_share_planes(p, &y, c->y, c->n, 64, 2));
     TRY(bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&y)));
     bits_not(p, planes_flat(&x), planes_flat(&x));
     three_put_planes(&c->out, p, &x);
-    planes_free(&x);
-    planes_free(&y);
     return ERR_OK;
 }
 
 TEST(and_costs_one_bit)
 {
     for (size_t l = 0; l < LENGTHS; l++) {
-        struct call *c = fresh(lengths[l], l);
+        struct call *c CLEAN(finish) = fresh(lengths[l], l);
         execute(c, run_and);
         assert_true(three_replicated(&c->out, 64));
         for (size_t i = 0; i < c->n; i++)
             assert_true((uint64_t)three_xor(&c->out, i) == ~(c->x[i] & c->y[i]));
         assert_int_equal(c->costs.sent[0], 64 * 8 * bits_words(c->n));
         assert_int_equal(c->costs.rounds, 1);
-        finish(c);
     }
 }
 
 static enum err run_and_all(struct party *p, struct call *c)
 {
-    struct planes x, out;
+    struct planes x CLEAN(planes_free) = {0}, out CLEAN(planes_free) = {0};
     TRY(three_share_planes(p, &x, c->x, c->n, c->width, 1));
     TRY(planes_new(&out, 1, c->n));
     TRY(bits_and_all(p, planes_plane(&out, 0), &x));
     three_put_planes(&c->out, p, &out);
-    planes_free(&x);
-    planes_free(&out);
     return ERR_OK;
 }
 
 TEST(and_all_is_one_only_for_all_ones)
 {
     for (unsigned width = 1; width <= 9; width++) {
-        struct call *c = fresh(1 << width, 1);
+        struct call *c CLEAN(finish) = fresh(1 << width, 1);
         for (size_t i = 0; i < c->n; i++)
             c->x[i] = i;
         c->width = width;
         execute(c, run_and_all);
         for (size_t i = 0; i < c->n; i++)
             assert_int_equal((uint64_t)three_xor(&c->out, i), i + 1 == c->n);
-        finish(c);
     }
 }
 
 static enum err run_add(struct party *p, struct call *c)
 {
-    struct planes x, y, out;
+    struct planes x CLEAN(planes_free) = {0}, y CLEAN(planes_free) = {0};
+    struct planes out CLEAN(planes_free) = {0};
     TRY(three_share_planes(p, &x, c->x, c->n, c->width, 1));
     TRY(three_share_planes(p, &y, c->y, c->n, c->width, 2));
     TRY(planes_new(&out, c->width, c->n));
     TRY(adder_add(p, out, &x, &y, c->start[0] != 0));
     three_put_planes(&c->out, p, &out);
-    planes_free(&x);
-    planes_free(&y);
-    planes_free(&out);
     return ERR_OK;
 }
 
 TEST(add_adds_at_every_width)
 {
     for (unsigned width = 1; width <= 64; width++) {
-        struct call *c = fresh(100, width);
+        struct call *c CLEAN(finish) = fresh(100, width);
         c->width = width;
         c->start[0] = width % 2;
         execute(c, run_add);
@@ -253,7 +225,6 @@ TEST(add_adds_at_every_width)
             assert_true((uint64_t)three_xor(&c->out, i) ==
                         ((c->x[i] + c->y[i] + width % 2) & mask_of(width)));
         assert_int_equal(c->costs.rounds, width == 1 ? 0 : 1 + log2_ceil(width - 1));
-        finish(c);
     }
 }
 
@@ -262,14 +233,12 @@ TEST(add_adds_at_every_width)
 static enum err top_bits(struct party *p, struct three_result *result, const uint64_t *clear,
                          size_t n, unsigned width)
 {
-    struct planes out;
-    struct share64 x;
+    struct planes out CLEAN(planes_free) = {0};
+    struct share64 x CLEAN(share64_free) = {0};
     TRY(three_share64(p, &x, clear, n, 1));
     TRY(planes_new(&out, 1, n));
     TRY(compare_top_bit(p, planes_plane(&out, 0), x, width));
     three_put_planes(result, p, &out);
-    planes_free(&out);
-    share64_free(&x);
     return ERR_OK;
 }
 
@@ -297,7 +266,7 @@ static void expect_top_bit_costs(const struct three_costs *costs, unsigned width
 TEST(top_bit_at_every_width_and_length)
 {
     for (unsigned width = 1; width <= 64; width++) {
-        struct call *c = fresh(lengths[width % LENGTHS], width);
+        struct call *c CLEAN(finish) = fresh(lengths[width % LENGTHS], width);
         c->width = width;
         execute(c, run_top_bit);
         assert_true(three_replicated(&c->out, 1));
@@ -307,7 +276,6 @@ TEST(top_bit_at_every_width_and_length)
             assert_int_equal(c->costs.rounds, 0);
         else
             expect_top_bit_costs(&c->costs, width, c->n);
-        finish(c);
     }
 }
 

@@ -5,13 +5,10 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "harness/three.h"
 #include "mpc/circuits/below.h"
 #include "protocols/discrete.h"
 #include "protocols/exponential.h"
-
-#include <string.h>
 
 #define LANES 200
 #define CONSTANTS_MAX 80
@@ -27,7 +24,7 @@ struct below {
 static enum err run(struct party *p, void *shared)
 {
     struct below *b = shared;
-    struct planes digits, out;
+    struct planes digits CLEAN(planes_free) = {0}, out CLEAN(planes_free) = {0};
     unsigned positions = 0, at = 0;
     for (unsigned c = 0; c < b->constants; c++)
         positions += below_positions(b->constant[c], b->width);
@@ -47,8 +44,6 @@ static enum err run(struct party *p, void *shared)
         const struct planes one = planes_view(&out, c, 1);
         three_put_planes(&b->out[c], p, &one);
     }
-    planes_free(&digits);
-    planes_free(&out);
     return ERR_OK;
 }
 

@@ -1,7 +1,6 @@
 /* mpc/circuits/cached.h: distances to public numbers, against plain ones, with exact costs. */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "harness/three.h"
 #include "mpc/circuits/cached.h"
 
@@ -21,14 +20,13 @@ struct cached_call {
 static enum err job(struct party *p, void *shared)
 {
     struct cached_call *c = shared;
-    struct share64 x, out;
-    struct planes bits;
-    struct cached *cached;
-    struct net_counters start;
+    struct share64 x CLEAN(share64_free) = {0}, out CLEAN(share64_free) = {0};
+    struct planes bits CLEAN(planes_free) = {0};
+    struct cached *cached CLEAN(cached_free) = NULL;
     TRY(three_share64(p, &x, c->x, c->lanes, 1));
     TRY(three_share_planes(p, &bits, c->x, c->lanes, c->l, 2));
     TRY(share64_new(&out, SPANS));
-    start = net_total(p->net);
+    struct net_counters start = net_total(p->net);
     TRY(cached_new(p, &cached, x, &bits));
     c->before[p->index] = net_total(p->net);
     c->cache_sent[p->index] = c->before[p->index].payload_sent - start.payload_sent;
@@ -37,10 +35,6 @@ static enum err job(struct party *p, void *shared)
     TRY(cached_distance(p, out, cached, c->spans, c->unit));
     c->after[p->index] = net_total(p->net);
     three_put64(&c->out, p, out);
-    cached_free(&cached);
-    share64_free(&x);
-    share64_free(&out);
-    planes_free(&bits);
     return ERR_OK;
 }
 
@@ -50,7 +44,6 @@ static struct cached_call *fresh_on(unsigned l, size_t cells, uint64_t unit)
     struct cached_call *c = memory_array(1, sizeof *c);
     uint64_t seed = l + cells;
     const uint64_t limit = (uint64_t)1 << l;
-    assert_non_null(c);
     c->l = l;
     c->unit = unit;
     c->lanes = 64 * bits_words(cells) + 128;
@@ -82,10 +75,10 @@ static struct cached_call *fresh(unsigned l, size_t cells)
     return fresh_on(l, cells, 1 << CACHED_GRID);
 }
 
-static void finish(struct cached_call *c)
+static void finish(struct cached_call **c)
 {
-    three_result_free(&c->out);
-    memory_free_all(&c->x, &c->c, &c);
+    three_result_free(&(*c)->out);
+    memory_free_all(&(*c)->x, &(*c)->c, c);
 }
 
 static void run(struct cached_call *c)
@@ -116,10 +109,9 @@ TEST(distances_are_exact)
                                      (UINT64_C(1) << 45) - 1};
     for (size_t w = 0; w < 9; w++)
         for (size_t n = 0; n < 8; n++) {
-            struct cached_call *c = fresh_on(widths[w], cells[n], units[(w + n) % 6]);
+            struct cached_call *c CLEAN(finish) = fresh_on(widths[w], cells[n], units[(w + n) % 6]);
             run(c);
             assert_true(c->after[0].exchanges - c->before[0].exchanges <= 3);
-            finish(c);
         }
 }
 
@@ -127,14 +119,13 @@ TEST(wide_counts)
 {
     static const unsigned widths[] = {18, 31, 33, 52};
     for (size_t w = 0; w < 4; w++) {
-        struct cached_call *c = fresh(widths[w], 300);
+        struct cached_call *c CLEAN(finish) = fresh(widths[w], 300);
         run(c);
         assert_int_equal(c->after[0].exchanges - c->before[0].exchanges,
                          log2_ceil(widths[w] <= 20   ? 4
                                    : widths[w] <= 40 ? 8
                                                      : 11) +
                              1);
-        finish(c);
     }
 }
 
@@ -153,9 +144,9 @@ static enum err compare_every(struct party *p, void *shared)
     struct every *c = shared;
     const size_t n = (size_t)1 << c->l;
     struct cached_span spans[(1 << EVERY) + 1];
-    struct share64 x, out;
-    struct planes bits;
-    struct cached *cached;
+    struct share64 x CLEAN(share64_free) = {0}, out CLEAN(share64_free) = {0};
+    struct planes bits CLEAN(planes_free) = {0};
+    struct cached *cached CLEAN(cached_free) = NULL;
     for (size_t k = 0; k <= n; k++)
         spans[k] = (struct cached_span){0, n, c->c[k]};
     TRY(three_share64(p, &x, c->x, n, 1));
@@ -164,10 +155,6 @@ static enum err compare_every(struct party *p, void *shared)
     TRY(cached_new(p, &cached, x, &bits));
     TRY(cached_distance(p, out, cached, spans, 1 << CACHED_GRID));
     three_put64(&c->out, p, out);
-    cached_free(&cached);
-    share64_free(&x);
-    share64_free(&out);
-    planes_free(&bits);
     return ERR_OK;
 }
 
@@ -202,7 +189,7 @@ TEST(a_dense_cell_costs_what_is_stated)
 {
     const size_t cells = 64 * 512;
     uint64_t all = 0;
-    struct cached_call *c = fresh(17, cells);
+    struct cached_call *c CLEAN(finish) = fresh(17, cells);
     for (size_t i = 0; i < c->lanes; i++)
         c->x[i] = i % 3;
     for (size_t i = 0; i < cells; i++)
@@ -221,7 +208,6 @@ TEST(a_dense_cell_costs_what_is_stated)
     assert_int_equal(c->cache_sent[0] + c->cache_sent[1] + c->cache_sent[2],
                      3 * c->lanes * 63 / 8 + 4 * c->lanes * 8);
     assert_int_equal(c->cache_rounds, 6);
-    finish(c);
 }
 
 TEST(cells_up_to_one_cost_nothing)
@@ -233,7 +219,7 @@ TEST(cells_up_to_one_cost_nothing)
     for (int s = 0; s < 3; s++)
         assert_int_equal(sent(c, s), 0);
     assert_int_equal(c->after[0].exchanges - c->before[0].exchanges, 0);
-    finish(c);
+    finish(&c);
     /* one larger cell among them costs one word of lanes for ANDs, and the choice of one element */
     c = fresh(17, 1000);
     for (size_t i = 0; i < c->lanes; i++)
@@ -241,15 +227,15 @@ TEST(cells_up_to_one_cost_nothing)
     run(c);
     assert_int_equal(sent(c, 0) + sent(c, 1) + sent(c, 2), 3 * 8 * 4 + (4 + 2) * 8);
     assert_int_equal(c->after[0].exchanges - c->before[0].exchanges, 3);
-    finish(c);
+    finish(&c);
 }
 
 static enum err out_of_range(struct party *p, void *shared)
 {
     struct cached_call *c = shared;
-    struct share64 x, out;
-    struct planes bits;
-    struct cached *cached, *none;
+    struct share64 x CLEAN(share64_free) = {0}, out CLEAN(share64_free) = {0};
+    struct planes bits CLEAN(planes_free) = {0};
+    struct cached *none, *cached CLEAN(cached_free) = NULL;
     TRY(three_share64(p, &x, c->x, c->lanes, 1));
     TRY(three_share_planes(p, &bits, c->x, c->lanes, c->l, 2));
     TRY(share64_new(&out, SPANS));
@@ -259,10 +245,6 @@ static enum err out_of_range(struct party *p, void *shared)
     bits.width = CACHED_BITS + 1;
     enum err wide = cached_new(p, &none, x, &bits);
     bits.width = c->l;
-    cached_free(&cached);
-    share64_free(&x);
-    share64_free(&out);
-    planes_free(&bits);
     return e == ERR_RANGE && wide == ERR_RANGE && none == NULL ? ERR_OK : ERR_MISUSE;
 }
 
@@ -271,11 +253,11 @@ TEST(what_could_wrap_is_refused)
     struct cached_call *c = fresh(5, 100);
     c->c[70] = ((uint64_t)32 << CACHED_GRID) + 1;
     OK(three_run(1, out_of_range, c, NULL));
-    finish(c);
+    finish(&c);
     c = fresh(5, 100);
     c->unit = (UINT64_C(1) << 57) + 1;
     OK(three_run(1, out_of_range, c, NULL));
-    finish(c);
+    finish(&c);
 }
 
 MAIN(three_each_kernel())

@@ -2,8 +2,6 @@
  * mpc/: points of the circle, leading ones, roots and elementary functions. Constants are computed
  * anew at 320 bits, and errors are measured against them: a long double is too short to tell 2^-60.
  */
-#include "harness/cmocka.h"
-#include "harness/three.h"
 #include "tests/support/call.h"
 
 #include "mpc/circuits/convert.h"
@@ -12,7 +10,6 @@
 #include "mpc/circuits/point.h"
 
 #include <gmp.h>
-#include <math.h>
 
 /* --- at 320 bits ------------------------------------------------------------------------------ */
 
@@ -71,7 +68,6 @@ static double off_by(__int128 value, unsigned bits, const mpf_t exact)
 {
     const bool negative = value < 0;
     const word128 size = negative ? 0 - (word128)value : (word128)value;
-    double error;
     mpf_t v;
     mpf_init(v);
     mpf_set_ui(v, (uint64_t)(size >> 64));
@@ -81,7 +77,7 @@ static double off_by(__int128 value, unsigned bits, const mpf_t exact)
     if (negative)
         mpf_neg(v, v);
     mpf_sub(v, v, exact);
-    error = mpf_get_d(v);
+    double error = mpf_get_d(v);
     mpf_clear(v);
     return error;
 }
@@ -178,8 +174,8 @@ TEST(points_turn_by_floors_of_products)
 /* Component 0 of lane i is x[i], 1 is y[i], 2 is below wide[i]. */
 static enum err run_circle(struct party *p, struct call *c)
 {
-    struct share64 u;
-    struct share128 cosine, sine;
+    struct share64 u CLEAN(share64_free) = {0};
+    struct share128 cosine CLEAN(share128_free) = {0}, sine CLEAN(share128_free) = {0};
     TRY(share64_new(&u, c->n));
     TRY(share128_new(&cosine, c->n));
     TRY(share128_new(&sine, c->n));
@@ -190,9 +186,6 @@ static enum err run_circle(struct party *p, struct call *c)
     }
     TRY(elementary_circle(p, cosine, sine, u));
     three_put128(&c->out, p, c->width == 0 ? cosine : sine);
-    share64_free(&u);
-    share128_free(&cosine);
-    share128_free(&sine);
     return ERR_OK;
 }
 
@@ -203,7 +196,7 @@ TEST(the_circle_is_the_product_of_three_points)
     mpf_t angle, exact;
     mpf_inits(angle, exact, NULL);
     for (unsigned which = 0; which < 2; which++) {
-        struct call *c = fresh(300, 6);
+        struct call *c CLEAN(finish) = fresh(300, 6);
         uint64_t random = 3;
         c->width = which;
         for (unsigned i = 0; i < c->n; i++) {
@@ -226,7 +219,6 @@ TEST(the_circle_is_the_product_of_three_points)
             set_circle(exact, which == 1, angle);
             worst = fmax(worst, fabs(off_by(got, ELEMENTARY_CIRCLE_BITS, exact)));
         }
-        finish(c);
     }
     print_message("# circle: off by %.2f of the stated bound\n", worst / ELEMENTARY_CIRCLE_ERROR);
     assert_true(worst <= ELEMENTARY_CIRCLE_ERROR);
@@ -321,23 +313,20 @@ TEST(coefficients_of_the_root_are_rounded_to_nearest)
 /* Lane i is segment y[i] and the fraction x[i], in units of 2^-60. */
 static enum err run_root(struct party *p, struct call *c)
 {
-    struct planes segment;
-    struct share128 x, out;
+    struct planes segment CLEAN(planes_free) = {0};
+    struct share128 x CLEAN(share128_free) = {0}, out CLEAN(share128_free) = {0};
     TRY(three_share_planes(p, &segment, c->y, c->n, 3, 1));
     TRY(three_share128(p, &x, c->wide, c->n, 2));
     TRY(share128_new(&out, c->n));
     TRY(elementary_root(p, out, x, &segment));
     three_put128(&c->out, p, out);
-    planes_free(&segment);
-    share128_free(&x);
-    share128_free(&out);
     return ERR_OK;
 }
 
 TEST(a_root_is_right_to_its_stated_error)
 {
     const int64_t end = (int64_t)1 << (ELEMENTARY_ROOT_BITS - 4);
-    struct call *c = fresh(1000, 7);
+    struct call *c CLEAN(finish) = fresh(1000, 7);
     double worst = 0;
     mpf_t x, exact;
     mpf_inits(x, exact, NULL);
@@ -359,26 +348,23 @@ TEST(a_root_is_right_to_its_stated_error)
     print_message("# root: off by %.2f of the stated bound\n", worst / ELEMENTARY_ROOT_ERROR);
     assert_true(worst <= ELEMENTARY_ROOT_ERROR);
     mpf_clears(x, exact, NULL);
-    finish(c);
 }
 
 /* --- the logarithm ---------------------------------------------------------------------------- */
 
 static enum err run_logarithm(struct party *p, struct call *c)
 {
-    struct share64 t, out;
+    struct share64 t CLEAN(share64_free) = {0}, out CLEAN(share64_free) = {0};
     TRY(three_share64(p, &t, c->x, c->n, 1));
     TRY(share64_new(&out, c->n));
     TRY(elementary_logarithm(p, out, t));
     three_put64(&c->out, p, out);
-    share64_free(&t);
-    share64_free(&out);
     return ERR_OK;
 }
 
 TEST(a_logarithm_is_right_to_its_stated_error)
 {
-    struct call *c = fresh(1000, 7);
+    struct call *c CLEAN(finish) = fresh(1000, 7);
     long double worst = 0;
     for (size_t i = 0; i < c->n; i++)
         c->x[i] = i < 2 ? i : i == 2 ? (1 << 30) - 1 : c->x[i] >> 34;
@@ -389,7 +375,6 @@ TEST(a_logarithm_is_right_to_its_stated_error)
         worst = fmaxl(worst, fabsl(got - exact));
     }
     assert_true(worst <= ELEMENTARY_LOGARITHM_ERROR);
-    finish(c);
 }
 
 /* --- leading ones ----------------------------------------------------------------------------- */
@@ -399,7 +384,8 @@ TEST(a_logarithm_is_right_to_its_stated_error)
  */
 static enum err run_leading(struct party *p, struct call *c)
 {
-    struct planes x, place, below;
+    struct planes x CLEAN(planes_free) = {0}, place CLEAN(planes_free) = {0};
+    struct planes below CLEAN(planes_free) = {0};
     TRY(three_share_planes(p, &x, c->x, c->n, c->width, 1));
     TRY(planes_new(&place, c->width + 1, c->n));
     TRY(planes_new(&below, (unsigned)c->start[1], c->n));
@@ -413,9 +399,6 @@ static enum err run_leading(struct party *p, struct call *c)
         leading_choose(&below, &place, constant);
     }
     three_put_planes(&c->out, p, c->start[0] == 0 ? &place : &below);
-    planes_free(&x);
-    planes_free(&place);
-    planes_free(&below);
     return ERR_OK;
 }
 
@@ -441,7 +424,7 @@ TEST(a_leading_one_is_found_and_what_follows_it)
 {
     for (unsigned width = 2; width <= 64; width += width < 5 ? 1 : 12)
         for (size_t what = 0; what < 3; what++) {
-            struct call *c = fresh(width < 10 ? (size_t)1 << width : 1000, width);
+            struct call *c CLEAN(finish) = fresh(width < 10 ? (size_t)1 << width : 1000, width);
             unsigned layers = 0;
             c->width = width;
             c->start[0] = what;
@@ -459,32 +442,28 @@ TEST(a_leading_one_is_found_and_what_follows_it)
                                                      : c->y[lead] & mask_of(digits);
                 assert_true(three_xor(&c->out, i) == expected);
             }
-            finish(c);
         }
 }
 
 /* 309 ANDs for the 98 digits of an exponential variable; two for each digit that follows, and 7. */
 static enum err cost_of_leading(struct party *p, struct call *c)
 {
-    struct planes x, place, below;
+    struct planes x CLEAN(planes_free) = {0}, place CLEAN(planes_free) = {0};
+    struct planes below CLEAN(planes_free) = {0};
     TRY(planes_new(&x, 98, c->n));
     TRY(planes_new(&place, 99, c->n));
     TRY(planes_new(&below, 48, c->n));
     TRY(leading_places(p, &place, &x));
     TRY(leading_digits(p, &below, &place, &x));
-    planes_free(&x);
-    planes_free(&place);
-    planes_free(&below);
     return ERR_OK;
 }
 
 TEST(a_leading_one_costs_what_it_says)
 {
-    struct call *c = fresh(64, 1);
+    struct call *c CLEAN(finish) = fresh(64, 1);
     execute(c, cost_of_leading);
     assert_int_equal(c->costs.rounds, 7 + 2);
     assert_int_equal(c->costs.sent[1], (309 + 2 * 48 + 7) * 8);
-    finish(c);
 }
 
 /* --- two numbers to the ring ------------------------------------------------------------------ */
@@ -492,8 +471,8 @@ TEST(a_leading_one_costs_what_it_says)
 static enum err run_two_to_ring(struct party *p, struct call *c)
 {
     const size_t lanes = 64 * bits_words(c->n / 2);
-    struct planes x, y;
-    struct share64 out, packed;
+    struct planes x CLEAN(planes_free) = {0}, y CLEAN(planes_free) = {0};
+    struct share64 out CLEAN(share64_free) = {0}, packed CLEAN(share64_free) = {0};
     TRY(three_share_planes(p, &x, c->x, c->n / 2, c->width, 1));
     TRY(three_share_planes(p, &y, c->y, c->n / 2, 60 - c->width, 2));
     TRY(share64_new(&out, 2 * lanes));
@@ -504,17 +483,13 @@ static enum err run_two_to_ring(struct party *p, struct call *c)
         packed.b[i] = out.b[i / 2 + i % 2 * lanes];
     }
     three_put64(&c->out, p, packed);
-    planes_free(&x);
-    planes_free(&y);
-    share64_free(&out);
-    share64_free(&packed);
     return ERR_OK;
 }
 
 TEST(two_numbers_go_to_the_ring_in_one_call)
 {
     for (unsigned width = 10; width <= 50; width += 20) {
-        struct call *c = fresh(2 * (50 + width), width);
+        struct call *c CLEAN(finish) = fresh(2 * (50 + width), width);
         c->width = width;
         execute(c, run_two_to_ring);
         assert_int_equal(c->costs.rounds, 9);
@@ -522,7 +497,6 @@ TEST(two_numbers_go_to_the_ring_in_one_call)
             assert_true(
                 three_sum64(&c->out, i) ==
                 (i % 2 == 0 ? c->x[i / 2] & mask_of(width) : c->y[i / 2] & mask_of(60 - width)));
-        finish(c);
     }
 }
 

@@ -5,8 +5,6 @@
  */
 #include "harness/cmocka.h"
 
-#include <string.h>
-
 /* --- views ------------------------------------------------------------------------------------ */
 
 #define OWN 256 /* what a server may have drawn */

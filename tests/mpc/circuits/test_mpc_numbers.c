@@ -1,6 +1,4 @@
 /* mpc/: conversions, truncation and argmax against plain arithmetic. */
-#include "harness/cmocka.h"
-#include "harness/three.h"
 #include "tests/support/call.h"
 
 #include "mpc/circuits/argmax.h"
@@ -9,41 +7,34 @@
 #include "mpc/move/move.h"
 #include "tests/support/hooks.h"
 
-#include <math.h>
-#include <string.h>
-
 /* --- conversions ------------------------------------------------------------------------------ */
 
 static enum err run_to_bits(struct party *p, struct call *c)
 {
-    struct planes out;
-    struct share64 x;
+    struct planes out CLEAN(planes_free) = {0};
+    struct share64 x CLEAN(share64_free) = {0};
     TRY(three_share64(p, &x, c->x, c->n, 1));
     TRY(planes_new(&out, c->width, c->n));
     TRY(convert_to_bits(p, &out, x));
     three_put_planes(&c->out, p, &out);
-    planes_free(&out);
-    share64_free(&x);
     return ERR_OK;
 }
 
 static enum err run_to_ring(struct party *p, struct call *c)
 {
-    struct planes x;
-    struct share64 out;
+    struct planes x CLEAN(planes_free) = {0};
+    struct share64 out CLEAN(share64_free) = {0};
     TRY(three_share_planes(p, &x, c->x, c->n, c->width, 1));
     TRY(share64_new(&out, c->n));
     TRY(convert_to_ring64(p, out, &x));
     three_put64(&c->out, p, out);
-    planes_free(&x);
-    share64_free(&out);
     return ERR_OK;
 }
 
 TEST(bits_and_numbers_convert_both_ways)
 {
     for (unsigned width = 1; width <= 64; width += width < 4 ? 1 : 5) {
-        struct call *c = fresh(lengths[width % LENGTHS], width);
+        struct call *c CLEAN(finish) = fresh(lengths[width % LENGTHS], width);
         c->width = width;
         execute(c, run_to_bits);
         assert_true(three_replicated(&c->out, width));
@@ -53,40 +44,35 @@ TEST(bits_and_numbers_convert_both_ways)
         assert_true(three_replicated(&c->out, 64));
         for (size_t i = 0; i < c->n; i++)
             assert_true(three_sum64(&c->out, i) == (c->x[i] & mask_of(width)));
-        finish(c);
     }
 }
 
 static enum err run_bit(struct party *p, struct call *c)
 {
-    struct planes x;
-    struct share64 out;
+    struct planes x CLEAN(planes_free) = {0};
+    struct share64 out CLEAN(share64_free) = {0};
     TRY(three_share_planes(p, &x, c->x, c->n, 1, 1));
     TRY(share64_new(&out, c->n));
     TRY(convert_bit64(p, out, planes_plane(&x, 0)));
     three_put64(&c->out, p, out);
-    planes_free(&x);
-    share64_free(&out);
     return ERR_OK;
 }
 
 static enum err run_bit128(struct party *p, struct call *c)
 {
-    struct planes x;
-    struct share128 out;
+    struct planes x CLEAN(planes_free) = {0};
+    struct share128 out CLEAN(share128_free) = {0};
     TRY(three_share_planes(p, &x, c->x, c->n, 1, 1));
     TRY(share128_new(&out, c->n));
     TRY(convert_bit128(p, out, planes_plane(&x, 0)));
     three_put128(&c->out, p, out);
-    planes_free(&x);
-    share128_free(&out);
     return ERR_OK;
 }
 
 TEST(a_bit_becomes_a_number_for_four_elements)
 {
     for (size_t l = 0; l < LENGTHS; l++) {
-        struct call *c = fresh(lengths[l], l);
+        struct call *c CLEAN(finish) = fresh(lengths[l], l);
         execute(c, run_bit);
         assert_true(three_replicated(&c->out, 64));
         for (size_t i = 0; i < c->n; i++)
@@ -97,7 +83,6 @@ TEST(a_bit_becomes_a_number_for_four_elements)
         assert_true(three_replicated(&c->out, 128));
         for (size_t i = 0; i < c->n; i++)
             assert_true(three_sum128(&c->out, i) == (c->x[i] & 1));
-        finish(c);
     }
 }
 
@@ -107,8 +92,8 @@ TEST(a_bit_becomes_a_number_for_four_elements)
 
 static enum err run_choose(struct party *p, struct call *c)
 {
-    struct planes s;
-    struct share64 v, out;
+    struct planes s CLEAN(planes_free) = {0};
+    struct share64 v CLEAN(share64_free) = {0}, out CLEAN(share64_free) = {0};
     const struct party_parts parts = party_parts(p, c->n, 64);
     size_t twice = 0; /* sums with lanes both in this part and in an earlier one */
     TRY(three_share_planes(p, &s, c->y, c->n, 1, 1));
@@ -119,9 +104,6 @@ static enum err run_choose(struct party *p, struct call *c)
         twice += c->start[k] < parts.j.end && c->start[k + 1] > parts.j.begin;
     c->opened[p->index][0] = twice;
     three_put64(&c->out, p, out);
-    planes_free(&s);
-    share64_free(&v);
-    share64_free(&out);
     return ERR_OK;
 }
 
@@ -138,7 +120,7 @@ TEST(numbers_that_bits_choose_add_up)
     };
     for (size_t l = 0; l < sizeof starts / sizeof *starts; l++) {
         size_t pairs = 0, lanes = 0;
-        struct call *c = fresh(1000, l);
+        struct call *c CLEAN(finish) = fresh(1000, l);
         for (size_t k = 0; k <= SUMS; k++)
             lanes = c->start[k] = starts[l][k] > lanes ? starts[l][k] : lanes;
         c->n = lanes;
@@ -158,7 +140,6 @@ TEST(numbers_that_bits_choose_add_up)
         assert_int_equal(c->costs.rounds, 1);
         assert_int_equal(c->costs.sent[0] + c->costs.sent[1] + c->costs.sent[2],
                          (4 * lanes + 2 * pairs) * 8);
-        finish(c);
     }
 }
 
@@ -166,28 +147,26 @@ TEST(numbers_that_bits_choose_add_up)
 
 static enum err run_truncate(struct party *p, struct call *c)
 {
-    struct share64 x;
+    struct share64 x CLEAN(share64_free) = {0};
     TRY(three_share64(p, &x, c->x, c->n, c->start[0]));
     TRY(truncate_signed_ring64(p, x, x, c->width));
     three_put64(&c->out, p, x);
-    share64_free(&x);
     return ERR_OK;
 }
 
 static enum err run_truncate128(struct party *p, struct call *c)
 {
-    struct share128 x;
+    struct share128 x CLEAN(share128_free) = {0};
     TRY(three_share128(p, &x, c->wide, c->n, c->start[0]));
     TRY(truncate_signed_ring128(p, x, x, c->width));
     three_put128(&c->out, p, x);
-    share128_free(&x);
     return ERR_OK;
 }
 
 TEST(truncation_never_wraps)
 {
     for (unsigned shift = 1; shift < 63; shift += 3) {
-        struct call *c = fresh(1000, shift);
+        struct call *c CLEAN(finish) = fresh(1000, shift);
         c->width = shift;
         c->start[0] = shift;
         for (size_t i = 0; i < c->n; i++)
@@ -202,13 +181,12 @@ TEST(truncation_never_wraps)
         assert_int_equal(c->costs.rounds, 1);
         assert_int_equal(c->costs.sent[0] + c->costs.sent[1] + c->costs.sent[2],
                          (shift <= 32 ? 8 + 4 * 4 : 8 + 4 * 8) * c->n);
-        finish(c);
     }
 }
 
 TEST(signed_truncation_is_within_one_and_unbiased)
 {
-    struct call *c = fresh(1000, 4);
+    struct call *c CLEAN(finish) = fresh(1000, 4);
     double bias = 0;
     c->width = 76;
     c->start[0] = 5;
@@ -224,25 +202,22 @@ TEST(signed_truncation_is_within_one_and_unbiased)
         bias += (double)((got << 76) - (__int128)c->wide[i]) / 0x1p76;
     }
     assert_true(bias / 1000 < 0.06 && bias / 1000 > -0.06); /* deviation 0.41 / sqrt(1000) */
-    finish(c);
 }
 
 static enum err run_widen64(struct party *p, struct call *c)
 {
-    struct share64 x;
-    struct share128 out;
+    struct share64 x CLEAN(share64_free) = {0};
+    struct share128 out CLEAN(share128_free) = {0};
     TRY(three_share64(p, &x, c->x, c->n, 1));
     TRY(share128_new(&out, c->n));
     TRY(truncate_widen64(p, out, x));
     three_put128(&c->out, p, out);
-    share64_free(&x);
-    share128_free(&out);
     return ERR_OK;
 }
 
 TEST(widening_to_128_bits_is_exact)
 {
-    struct call *c = fresh(1000, 9);
+    struct call *c CLEAN(finish) = fresh(1000, 9);
     for (size_t i = 0; i < c->n; i++)
         c->x[i] &= UINT64_MAX >> 1;
     execute(c, run_widen64);
@@ -250,7 +225,6 @@ TEST(widening_to_128_bits_is_exact)
     for (size_t i = 0; i < c->n; i++)
         assert_true(three_sum128(&c->out, i) == c->x[i]);
     assert_int_equal(c->costs.rounds, 1);
-    finish(c);
 }
 
 /* --- argmax ----------------------------------------------------------------------------------- */
@@ -258,10 +232,9 @@ TEST(widening_to_128_bits_is_exact)
 static enum err run_argmax(struct party *p, struct call *c)
 {
     static const uint8_t seed[ARGMAX_SEED_SIZE] = {1, 2, 3};
-    struct share64 x;
+    struct share64 x CLEAN(share64_free) = {0};
     TRY(three_share64(p, &x, c->x, c->n, 1));
     TRY(argmax_open(p, x, c->width, seed, &c->index[p->index]));
-    share64_free(&x);
     return ERR_OK;
 }
 
@@ -269,7 +242,7 @@ TEST(argmax_opens_the_lowest_largest_index_alone)
 {
     static const size_t sizes[] = {1, 2, 3, 10, 45};
     for (size_t k = 0; k < 25; k++) {
-        struct call *c = fresh(sizes[k % 5], k);
+        struct call *c CLEAN(finish) = fresh(sizes[k % 5], k);
         size_t best = 0;
         c->width = k < 15 ? 64 : 12;
         for (size_t i = 0; i < c->n; i++) { /* signed, with ties in the later rounds */
@@ -286,7 +259,6 @@ TEST(argmax_opens_the_lowest_largest_index_alone)
         for (unsigned r = 0; r < OPEN_REASONS; r++)
             if (r != OPEN_SELECTED_INDEX)
                 assert_int_equal(c->costs.opened_calls[r], 0);
-        finish(c);
     }
 }
 
@@ -321,7 +293,6 @@ static void take_opened(void *self, const void *p, size_t n)
 
 static void ignore(void *self, const void *p, size_t n)
 {
-    (void)self, (void)p, (void)n;
 }
 
 static enum err seed_job(struct party *p, void *shared)

@@ -4,15 +4,12 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "harness/three.h"
 #include "mpc/circuits/argmax.h"
 #include "mpc/circuits/convert.h"
 #include "mpc/circuits/ring.h"
 #include "mpc/circuits/truncate.h"
 #include "mpc/kernel/words.h"
-
-#include <string.h>
 
 /* Inputs in the clear; each server's components of the results, as words of 64 bits. */
 struct rings_call {
@@ -37,7 +34,6 @@ static struct rings_call *fresh(size_t n, uint64_t seed)
     static const uint64_t edges[] = {0,      1,      UINT64_MAX, (uint64_t)1 << 63,
                                      0x8000, 0x7fff, 0x80000000, 0x7fffffff};
     struct rings_call *c = memory_array(1, sizeof *c);
-    assert_non_null(c);
     c->n = n;
     c->x = memory_array(n, 8);
     c->y = memory_array(n, 8);
@@ -53,12 +49,11 @@ static struct rings_call *fresh(size_t n, uint64_t seed)
     return c;
 }
 
-static void finish(struct rings_call *c)
+static void finish(struct rings_call **c)
 {
-    for (int s = 0; s < 3; s++) {
-        memory_free_all(&c->out[s][0], &c->out[s][1], &c->again[s]);
-    }
-    memory_free_all(&c->x, &c->y, &c);
+    for (int s = 0; s < 3; s++)
+        memory_free_all(&(*c)->out[s][0], &(*c)->out[s][1], &(*c)->again[s]);
+    memory_free_all(&(*c)->x, &(*c)->y, c);
 }
 
 /* --- words ------------------------------------------------------------------------------------ */
@@ -195,9 +190,8 @@ static enum err multiply64(struct party *p, struct share64 out, struct share64 x
     {                                                                                              \
         const size_t tile = MOVE_TILE * 8 / w;                                                     \
         const size_t lengths[] = {0, 1, 63, 64, 65, tile - 1, tile, tile + 1, 3 * tile + 7};       \
-        (void)state;                                                                               \
         for (size_t l = 0; l < 9; l++) {                                                           \
-            struct rings_call *c = fresh(lengths[l], l);                                           \
+            struct rings_call *c CLEAN(finish) = fresh(lengths[l], l);                             \
             execute(c, run_multiply##w);                                                           \
             for (size_t i = 0; i < c->n; i++) {                                                    \
                 uint64_t again = c->again[0][i] + c->again[1][i] + c->again[2][i];                 \
@@ -207,7 +201,6 @@ static enum err multiply64(struct party *p, struct share64 out, struct share64 x
             assert_int_equal(c->costs.rounds, 2);                                                  \
             for (int s = 0; s < 3; s++)                                                            \
                 assert_int_equal(c->costs.sent[s], 2 * w / 8 * c->n);                              \
-            finish(c);                                                                             \
         }                                                                                          \
     }                                                                                              \
     static enum err run_bit##w(struct party *p, struct rings_call *c)                              \
@@ -226,15 +219,13 @@ static enum err multiply64(struct party *p, struct share64 out, struct share64 x
     {                                                                                              \
         const size_t tile = MOVE_TILE * 8 / w;                                                     \
         const size_t lengths[] = {0, 1, 2, 63, 64, 65, 191, 193, 1000, 3 * tile, 4 * tile + 77};   \
-        (void)state;                                                                               \
         for (size_t l = 0; l < 11; l++) {                                                          \
-            struct rings_call *c = fresh(lengths[l], l);                                           \
+            struct rings_call *c CLEAN(finish) = fresh(lengths[l], l);                             \
             execute(c, run_bit##w);                                                                \
             for (size_t i = 0; i < c->n; i++)                                                      \
                 assert_int_equal((uint##w##_t)sum(c, i), c->x[i] & 1);                             \
             assert_int_equal(c->costs.rounds, 1);                                                  \
             assert_int_equal(sent(c), 4 * w / 8 * c->n);                                           \
-            finish(c);                                                                             \
         }                                                                                          \
     }
 
@@ -243,34 +234,30 @@ DEFINE_RING(64)
 
 static enum err run_widen16(struct party *p, struct rings_call *c)
 {
-    struct share16 x;
-    struct share32 out;
+    struct share16 x CLEAN(share16_free) = {0};
+    struct share32 out CLEAN(share32_free) = {0};
     TRY(share16_of(p, &x, c->x, c->n, c->width));
     TRY(share32_new(&out, c->n));
     TRY(truncate_widen16(p, out, x));
     put32(c, p, out);
-    share16_free(&x);
-    share32_free(&out);
     return ERR_OK;
 }
 
 static enum err run_half32(struct party *p, struct rings_call *c)
 {
-    struct share32 x;
-    struct share64 out;
+    struct share32 x CLEAN(share32_free) = {0};
+    struct share64 out CLEAN(share64_free) = {0};
     TRY(share32_of(p, &x, c->x, c->n, c->width));
     TRY(share64_new(&out, c->n));
     TRY(truncate_half32(p, out, x));
     put64(c, p, out);
-    share32_free(&x);
-    share64_free(&out);
     return ERR_OK;
 }
 
 TEST(widening_and_halving_are_exact)
 {
     for (unsigned seed = 0; seed < 4; seed++) {
-        struct rings_call *c = fresh(5000, seed);
+        struct rings_call *c CLEAN(finish) = fresh(5000, seed);
         c->width = seed;
         for (size_t i = 0; i < c->n; i++)
             c->x[i] = i == 0 ? 0x7fff : c->x[i] & 0x7fff;
@@ -286,7 +273,6 @@ TEST(widening_and_halving_are_exact)
             assert_true(sum(c, i) == c->x[i] / 2);
         assert_int_equal(c->costs.rounds, 1);
         assert_int_equal(sent(c), 5 * 8 * c->n);
-        finish(c);
     }
 }
 
@@ -297,7 +283,8 @@ TEST(widening_and_halving_are_exact)
 static enum err run_matrix(struct party *p, struct rings_call *c)
 {
     const size_t m = c->side[0], n = c->side[1], k = c->side[2];
-    struct share16 x, y, out;
+    struct share16 x CLEAN(share16_free) = {0}, y CLEAN(share16_free) = {0};
+    struct share16 out CLEAN(share16_free) = {0};
     TRY(share16_of(p, &x, c->x, m * k, 1));
     TRY(share16_of(p, &y, c->y, n * k, 2));
     TRY(share16_new(&out, m * n));
@@ -306,9 +293,6 @@ static enum err run_matrix(struct party *p, struct rings_call *c)
     move_part_matrix(p, out.a, x.a, y.a, m, n, k);
     TRY(move_settle(p, RING_16, OPERAND(out), out.a, m * n, NULL));
     put16(c, p, out);
-    share16_free(&x);
-    share16_free(&y);
-    share16_free(&out);
     return ERR_OK;
 }
 
@@ -323,7 +307,7 @@ TEST(a_sum_of_matrix_products_costs_its_output)
                                       {1, 1, 200}, {3, 3, 31}};
     for (size_t s = 0; s < sizeof sides / sizeof *sides; s++) {
         const size_t m = sides[s][0], n = sides[s][1], k = sides[s][2];
-        struct rings_call *c = fresh(m * k + k * n + m * n, s);
+        struct rings_call *c CLEAN(finish) = fresh(m * k + k * n + m * n, s);
         memcpy(c->side, sides[s], sizeof sides[s]);
         execute(c, run_matrix);
         for (size_t i = 0; i < m * n; i++) {
@@ -335,14 +319,13 @@ TEST(a_sum_of_matrix_products_costs_its_output)
         assert_int_equal(c->costs.rounds, 1);
         for (int i = 0; i < 3; i++)
             assert_int_equal(c->costs.sent[i], 2 * m * n);
-        finish(c);
     }
 }
 
 /* Gates of different lengths in one layer, across tiles; outputs that are inputs of other gates. */
 static enum err run_layer(struct party *p, struct rings_call *c)
 {
-    struct planes x, y;
+    struct planes x CLEAN(planes_free) = {0}, y CLEAN(planes_free) = {0};
     TRY(three_share_planes(p, &x, c->x, c->n, 3, 1));
     TRY(three_share_planes(p, &y, c->y, c->n, 3, 2));
     struct bits x0 = planes_plane(&x, 0), x1 = planes_plane(&x, 1), x2 = planes_plane(&x, 2);
@@ -359,15 +342,13 @@ static enum err run_layer(struct party *p, struct rings_call *c)
             for (size_t k = 0; k < 5; k++)
                 c->out[p->index][side][5 * w + k] = (side == 0 ? all[k].a : all[k].b)[w];
         }
-    planes_free(&x);
-    planes_free(&y);
     return ERR_OK;
 }
 
 TEST(gates_of_a_layer_read_before_any_writes)
 {
     const size_t n = 64 * (MOVE_TILE / 8 / 3 + 5);
-    struct rings_call *c = fresh(n, 11);
+    struct rings_call *c CLEAN(finish) = fresh(n, 11);
     execute(c, run_layer);
     for (size_t i = 0; i < n && 5 * (i / 64) + 4 < n; i++) {
         uint64_t got[5], x0 = c->x[i] & 1, x1 = c->x[i] >> 1 & 1, x2 = c->x[i] >> 2 & 1;
@@ -387,22 +368,20 @@ TEST(gates_of_a_layer_read_before_any_writes)
         assert_int_equal(got[4], (x0 & x1 & x2) ^ (y1 & x1)); /* (x0 x1)(x0 x2) + y1 */
     }
     assert_int_equal(c->costs.rounds, 2);
-    finish(c);
 }
 
 static enum err run_argmax(struct party *p, struct rings_call *c)
 {
     static const uint8_t seed[ARGMAX_SEED_SIZE] = {1, 2, 3};
-    struct share64 x;
+    struct share64 x CLEAN(share64_free) = {0};
     TRY(three_share64(p, &x, c->x, c->n, 1));
     TRY(argmax_open(p, x, c->width, seed, &c->index[p->index]));
-    share64_free(&x);
     return ERR_OK;
 }
 
 TEST(argmax_of_a_thousand_takes_six_rounds)
 {
-    struct rings_call *c = fresh(1000, 3);
+    struct rings_call *c CLEAN(finish) = fresh(1000, 3);
     size_t best = 0;
     c->width = 64;
     for (size_t i = 0; i < c->n; i++) {
@@ -415,13 +394,12 @@ TEST(argmax_of_a_thousand_takes_six_rounds)
         assert_int_equal(c->index[s], best);
     assert_int_equal(c->costs.rounds, 6);
     assert_int_equal(c->costs.opened_values[OPEN_SELECTED_INDEX], 1000);
-    finish(c);
 }
 
 /* More pairs than are compared at once. */
 TEST(argmax_of_many_is_tiled)
 {
-    struct rings_call *c = fresh(1500, 4);
+    struct rings_call *c CLEAN(finish) = fresh(1500, 4);
     c->width = 12;
     for (size_t i = 0; i < c->n; i++)
         c->x[i] = i == 1234 || i == 1400 ? 1023 : c->x[i] % 1023;
@@ -429,7 +407,6 @@ TEST(argmax_of_many_is_tiled)
     for (int s = 0; s < 3; s++)
         assert_int_equal(c->index[s], 1234);
     assert_int_equal(c->costs.rounds, 2 * 5 + 1);
-    finish(c);
 }
 
 MAIN(three_each_kernel())

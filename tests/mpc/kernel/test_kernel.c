@@ -1,13 +1,9 @@
 /* mpc/kernel/kernel.h: every function of every table against its naive twin, at awkward lengths. */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "base/processor.h"
 #include "harness/three.h"
 #include "mpc/kernel/kernel.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define ROOM 4500 /* words of each input */
 

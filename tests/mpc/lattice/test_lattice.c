@@ -4,14 +4,10 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
-#include "harness/three.h"
 #include "mpc/lattice/lattice_private.h"
 #include "tests/support/marks.h"
 
 #include <gmp.h>
-#include <stdlib.h>
-#include <string.h>
 
 static struct lattice_ring *ring;
 
@@ -29,7 +25,6 @@ static __attribute__((destructor)) void free_ring(void)
 static struct lattice_poly *polys(size_t n)
 {
     struct lattice_poly *p = memory_words(n, sizeof *p);
-    assert_non_null(p);
     return p;
 }
 
@@ -98,7 +93,7 @@ TEST(products_are_those_of_the_schoolbook)
 
 TEST(values_and_back_changes_nothing)
 {
-    struct lattice_poly *x = polys(2);
+    struct lattice_poly *x CLEAN(memory_release) = polys(2);
     for (unsigned k = 0; k < LATTICE_PRIMES; k++) /* the largest words in the one, zeros last */
         for (size_t i = 0; i < LATTICE_N; i++)
             x->w[k][i] = i < LATTICE_N / 2 ? lattice_prime(ring, k)->p - 1 : 0;
@@ -106,7 +101,6 @@ TEST(values_and_back_changes_nothing)
     lattice_values(ring, x);
     lattice_coefficients(ring, x);
     assert_memory_equal(&x[0], &x[1], sizeof *x);
-    memory_free(&x);
 }
 
 /* An integer of one coefficient, between -q/2 and q/2. */
@@ -144,7 +138,7 @@ static uint64_t low_word(const mpz_t v)
 
 TEST(low_words_are_those_of_the_integers)
 {
-    struct lattice_poly *x = polys(1);
+    struct lattice_poly *x CLEAN(memory_release) = polys(1);
     static uint64_t low[LATTICE_N];
     static const int8_t ends[] = {-21, -1, 0, 1, 21, 127, -128};
     int8_t a[LATTICE_N], b[LATTICE_N];
@@ -163,15 +157,14 @@ TEST(low_words_are_those_of_the_integers)
         assert_true(mpz_sizeinbase(v, 2) <= 72);
     }
     mpz_clear(v);
-    memory_free(&x);
 }
 
 TEST(a_flood_is_as_wide_as_it_says)
 {
     static const uint8_t key[16] = {4};
-    struct lattice_poly *x = polys(1);
+    struct lattice_poly *x CLEAN(memory_release) = polys(1);
     static uint64_t low[LATTICE_N], again[LATTICE_N];
-    struct prg *prg;
+    struct prg *prg CLEAN(prg_free) = NULL;
     mpz_t v, bound;
     unsigned negative = 0, high = 0;
     mpz_inits(v, bound, NULL);
@@ -191,8 +184,6 @@ TEST(a_flood_is_as_wide_as_it_says)
     assert_in_range(negative, 4096 - 272, 4096 + 272);
     assert_in_range(high, 4096 - 272, 4096 + 272);
     mpz_clears(v, bound, NULL);
-    prg_free(&prg);
-    memory_free(&x);
 }
 
 TEST(small_samples_have_their_laws)
@@ -201,7 +192,7 @@ TEST(small_samples_have_their_laws)
     int8_t x[LATTICE_N];
     unsigned third[3] = {0};
     double square = 0, sum = 0;
-    struct prg *prg;
+    struct prg *prg CLEAN(prg_free) = NULL;
     OK(prg_new(&prg, key));
     OK(lattice_ternary(prg, x));
     for (size_t i = 0; i < LATTICE_N; i++)
@@ -216,7 +207,6 @@ TEST(small_samples_have_their_laws)
     }
     assert_true(sum / LATTICE_N > -.22 && sum / LATTICE_N < .22);
     assert_true(square / LATTICE_N > 9.5 && square / LATTICE_N < 11.5); /* 10.5 */
-    prg_free(&prg);
 }
 
 /* --- counts ----------------------------------------------------------------------------------- */
@@ -392,10 +382,9 @@ static void is_first_of_fewest(size_t rows, const uint32_t *size, size_t attribu
 {
     struct lattice_table t CLEAN(table_free);
     struct lattice_plan *plan CLEAN(lattice_plan_free) = NULL;
-    size_t least;
     table_new(&t, rows, size, attributes, all, true);
     OK(lattice_plan_new(&plan, &t.shape));
-    least = polys_with(plan, plan->left, plan->right);
+    size_t least = polys_with(plan, plan->left, plan->right);
     assert_int_equal(least, lattice_plan_fresh(plan) + 3 * plan->results);
     for (size_t u = 1; u <= LATTICE_TILE && u <= plan->first[attributes]; u++)
         for (size_t v = 1; v <= LATTICE_TILE && v <= plan->first[attributes]; v++) {
@@ -474,13 +463,12 @@ static void view_new(struct lattice_view *v)
 
 static size_t differing(const uint8_t *x, const uint8_t *y)
 {
-    struct lattice_poly *p = polys(2);
+    struct lattice_poly *p CLEAN(memory_release) = polys(2);
     size_t n = 0;
     OK(lattice_unpack(ring, x, p));
     OK(lattice_unpack(ring, y, p + 1));
     for (size_t i = 0; i < LATTICE_PRIMES * LATTICE_N; i++)
         n += p[0].w[i / LATTICE_N][i % LATTICE_N] != p[1].w[i / LATTICE_N][i % LATTICE_N];
-    memory_free(&p);
     return n;
 }
 
@@ -572,7 +560,7 @@ TEST(one_column_does_not_give_another)
 static void errors_of(struct lattice_view *v, const struct lattice_seeds *of, size_t index,
                       int64_t e[LATTICE_N])
 {
-    struct lattice_poly *x = polys(2);
+    struct lattice_poly *x CLEAN(memory_release) = polys(2);
     mpz_t m;
     mpz_init(m);
     OK(lattice_encrypt(ring, v->plan, v->t.codes, of, v->upload));
@@ -588,7 +576,6 @@ static void errors_of(struct lattice_view *v, const struct lattice_seeds *of, si
         assert_in_range(e[i] + LATTICE_COINS, 0, 2 * LATTICE_COINS);
     }
     mpz_clear(m);
-    memory_free(&x);
 }
 
 /* Two errors are the same once in 11. */
@@ -608,7 +595,7 @@ TEST(each_ciphertext_has_a_c1_and_errors_of_its_own)
 {
     struct lattice_view v CLEAN(view_free);
     struct lattice_seeds other_key = seeds, other_errors = seeds;
-    struct lattice_poly *c1 = polys(3);
+    struct lattice_poly *c1 CLEAN(memory_release) = polys(3);
     static int64_t e[3][LATTICE_N], again[LATTICE_N];
     view_new(&v);
     for (size_t k = 0; k < 3; k++) {
@@ -627,7 +614,6 @@ TEST(each_ciphertext_has_a_c1_and_errors_of_its_own)
     other_errors.errors[0] ^= 1;
     errors_of(&v, &other_errors, 1, again);
     are_strangers(again, e[1]);
-    memory_free(&c1);
 }
 
 /*
@@ -657,7 +643,7 @@ TEST(what_the_keeper_gets_is_fresh)
 TEST(noise_stays_far_below_what_hides_it)
 {
     struct lattice_view v CLEAN(view_free);
-    struct lattice_poly *d = polys(1);
+    struct lattice_poly *d CLEAN(memory_release) = polys(1);
     mpz_t x, bound;
     size_t bits = 0;
     view_new(&v);
@@ -675,14 +661,13 @@ TEST(noise_stays_far_below_what_hides_it)
     }
     assert_in_range(bits, 135, 145);
     mpz_clears(x, bound, NULL);
-    memory_free(&d);
 }
 
 /* The integer that the keeper decrypts is as wide as the flood: nothing is left of the noise. */
 TEST(what_the_keeper_decrypts_is_flooded)
 {
     struct lattice_view v CLEAN(view_free);
-    struct lattice_poly *d = polys(2);
+    struct lattice_poly *d CLEAN(memory_release) = polys(2);
     static uint64_t share[LATTICE_N];
     unsigned high = 0;
     mpz_t x;
@@ -702,7 +687,6 @@ TEST(what_the_keeper_decrypts_is_flooded)
     }
     assert_in_range(high, 4096 - 272, 4096 + 272); /* six deviations */
     mpz_clear(x);
-    memory_free(&d);
 }
 
 /* What an owner encrypted under another key than the keeper has is noticed, and is no count. */

@@ -1,7 +1,6 @@
 /* mpc/move/crew.h: many lanes compute what one does, at any speed; one that fails ends all. */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "base/thread.h"
 #include "harness/patience.h"
 #include "harness/session.h"
@@ -12,8 +11,6 @@
 #include "tests/support/withhold.h"
 
 #include <malloc.h>
-#include <string.h>
-#include <unistd.h>
 
 #define N 6000
 #define TILE 1024
@@ -55,33 +52,30 @@ static enum err multiply(void *self, struct party *lane, size_t tile)
                            share64_view(s->y, from, n));
 }
 
+static void seat_free(struct crew_seat *s)
+{
+    share64_free(&s->x);
+    share64_free(&s->y);
+    share64_free(&s->z);
+}
+
 static enum err product_job(struct party *p, void *shared)
 {
     struct crew_bench *b = shared;
-    struct crew_seat s = {b, p->index, {0}, {0}, {0}};
-    enum err e = three_share64(p, &s.x, b->x, N, 1);
-    if (e == ERR_OK)
-        e = three_share64(p, &s.y, b->y, N, 2);
-    if (e == ERR_OK)
-        e = share64_new(&s.z, N);
-    if (e == ERR_OK)
-        e = crew_run(p, TILES, multiply, &s);
-    if (e == ERR_OK) {
-        memcpy(b->product[p->index][0], s.z.a, sizeof b->x);
-        memcpy(b->product[p->index][1], s.z.b, sizeof b->x);
-        e = open_ring64(p, OPEN_MASKED, s.z, b->opened[p->index]);
-    }
-    share64_free(&s.x);
-    share64_free(&s.y);
-    share64_free(&s.z);
-    return e;
+    struct crew_seat s CLEAN(seat_free) = {b, p->index, {0}, {0}, {0}};
+    TRY(three_share64(p, &s.x, b->x, N, 1));
+    TRY(three_share64(p, &s.y, b->y, N, 2));
+    TRY(share64_new(&s.z, N));
+    TRY(crew_run(p, TILES, multiply, &s));
+    memcpy(b->product[p->index][0], s.z.a, sizeof b->x);
+    memcpy(b->product[p->index][1], s.z.b, sizeof b->x);
+    return open_ring64(p, OPEN_MASKED, s.z, b->opened[p->index]);
 }
 
 static struct crew_bench *bench_new(void)
 {
     struct crew_bench *b = memory_array(1, sizeof *b);
     uint64_t seed = 1;
-    assert_non_null(b);
     for (size_t i = 0; i < N; i++) {
         b->x[i] = three_random(&seed);
         b->y[i] = three_random(&seed);
@@ -237,13 +231,12 @@ static enum err topics_job(struct party *p, void *shared)
     static const uint8_t topics[3][SESSION_ID_SIZE] = {{1}, {1}, {2}};
     uint64_t(*const drawn)[3][3] = shared; /* by server, topic and lane */
     struct session *session CLEAN(session_free) = NULL;
-    enum err e = session_for_test(&session, p->index, 1);
-    for (size_t t = 0; t < 3 && e == ERR_OK; t++) {
-        e = crew_topic(p, session, topics[t]);
-        if (e == ERR_OK)
-            e = crew_run(p, 3, draw, drawn[p->index][t]);
+    TRY(session_for_test(&session, p->index, 1));
+    for (size_t t = 0; t < 3; t++) {
+        TRY(crew_topic(p, session, topics[t]));
+        TRY(crew_run(p, 3, draw, drawn[p->index][t]));
     }
-    return e;
+    return ERR_OK;
 }
 
 TEST(a_topic_begins_the_streams_of_all_lanes)

@@ -10,8 +10,6 @@
 #include "tests/support/all.h"
 #include "tests/support/hooks.h"
 
-#include <string.h>
-
 #define ROUNDS 16
 
 /*

@@ -5,13 +5,9 @@
 #include "harness/cmocka.h"
 
 #include "base/array.h"
-#include "base/memory.h"
-#include "base/random.h"
 #include "mpc/pair/distance.h"
 #include "mpc/pair/program.h"
 #include "tests/support/pair_ends.h"
-
-#include <string.h>
 
 #define UNIT ((uint64_t)1 << 10)
 
@@ -28,9 +24,8 @@ struct shared_tables {
 static void table_free(struct shared_tables *t)
 {
     memory_free_all(&t->size, &t->x, &t->estimate, &t->most);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         memory_free_all(&t->share[i], &t->out[i], &t->candidate[i]);
-    }
 }
 
 static struct shared_tables table_of(const size_t *size, size_t candidates, unsigned bits,

@@ -5,19 +5,14 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/bytes.h"
 #include "base/hash.h"
-#include "base/random.h"
-#include "base/secret.h"
 #include "mpc/pair/distance.h"
 #include "mpc/pair/labels.h"
 #include "mpc/pair/pick.h"
-#include "mpc/party/scratch.h"
 #include "tests/support/marks.h"
 #include "tests/support/pair_ends.h"
 
 #include <openssl/evp.h>
-#include <string.h>
 
 /* --- base transfers --------------------------------------------------------------------------- */
 
@@ -192,8 +187,7 @@ TEST(rows_are_those_of_a_twin_and_open_to_the_product)
     const uint8_t key[16] = {1, 2, 3};
     const struct pair_wire delta = wire_xor(some_wire(&r), (struct pair_wire){0, 0});
     const struct pair_wire odd = {delta.low | 1, delta.high};
-    struct pair_wire a[GATES], b[GATES], out[GATES], x[GATES], y[GATES], got[GATES];
-    struct pair_wire rows[GATES][2];
+    struct pair_wire a[GATES], b[GATES], out[GATES], x[GATES], y[GATES], got[GATES], rows[GATES][2];
     struct pair_gates garble CLEAN(pair_gates_free), evaluate CLEAN(pair_gates_free);
     OK(pair_gates_garble(&garble, NULL, key, odd, (uint8_t *)rows, GATES));
     OK(pair_gates_evaluate(&evaluate, NULL, key, (uint8_t *)rows, GATES));

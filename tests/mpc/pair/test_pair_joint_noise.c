@@ -4,16 +4,12 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "mpc/pair/joint_noise.h"
 #include "mpc/pair/own_noise.h"
 #include "tests/support/pair_ends.h"
 #include "tests/support/statistics.h"
 
 #include <gmp.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define PRECISION 320
 #define H ((int64_t)1 << 17)
@@ -123,10 +119,9 @@ static void make(struct pair *end[2], uint64_t *out[2], size_t n)
 {
     struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
     for (int i = 0; i < 2; i++) {
-        struct random own;
+        struct random own CLEAN(random_wipe);
         random_fresh(&own);
         own_gauss(&own, &own_sigma_fifth, out[i], n);
-        random_wipe(&own);
         OK(pair_joint_new(&run[i], end[i], &(struct pair_joint){n, out[i]}));
     }
     OK(pair_ends_matrix(run, 1 << 18));

@@ -5,8 +5,6 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
-#include "base/secret.h"
 #include "harness/netio.h"
 #include "harness/patience.h"
 #include "harness/session.h"
@@ -190,12 +188,11 @@ static size_t largest(const struct selection *s)
     size_t index = 0, cell = 0;
     for (size_t k = 0; k < CANDIDATES; cell += s->size[k++]) {
         uint64_t sum = 0;
-        int64_t v;
         for (size_t i = cell; i < cell + s->size[k]; i++)
             sum += s->x[i] << 10 > s->estimate[i] ? (s->x[i] << 10) - s->estimate[i]
                                                   : s->estimate[i] - (s->x[i] << 10);
         sum = sum < 3 << BITS << 10 ? sum : 3 << BITS << 10;
-        v = (int64_t)(FACTOR * (sum - s->penalty[k]) + s->gumbel[0][k] + s->gumbel[1][k]);
+        int64_t v = (int64_t)(FACTOR * (sum - s->penalty[k]) + s->gumbel[0][k] + s->gumbel[1][k]);
         if (v > best) {
             best = v;
             index = k;
@@ -206,7 +203,7 @@ static size_t largest(const struct selection *s)
 
 static void select_over_a_link(struct selection *s)
 {
-    struct netio *netio = NULL;
+    struct netio *netio CLEAN(netio_free) = NULL;
     pthread_t thread[2];
     OK(secret_start());
     OK(netio_new(&netio, NULL));
@@ -222,7 +219,6 @@ static void select_over_a_link(struct selection *s)
         OK(s->at[i].e);
         transport_free(&s->at[i].link);
     }
-    netio_free(&netio);
 }
 
 TEST(a_selection_takes_five_messages)

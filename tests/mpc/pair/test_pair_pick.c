@@ -4,8 +4,6 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
-#include "base/random.h"
 #include "mpc/pair/pick.h"
 #include "tests/support/pair_ends.h"
 
@@ -130,7 +128,6 @@ TEST(altered_messages_give_no_other_index)
         struct shared_scores s = {.n = 7, .width = 12, .v = {0, 5, 3, -9, 4, 6, -1}};
         uint8_t matrix[2048], tables[8192];
         size_t sizes[2];
-        enum err e;
         for (int i = 0; i < 2; i++) {
             for (size_t c = 0; c < s.n; c++)
                 s.share[i][c] = i == 0 ? 1000 * c : (uint64_t)s.v[c] - 1000 * c;
@@ -150,7 +147,7 @@ TEST(altered_messages_give_no_other_index)
                                                                                       &r, 255));
         OK(pair_take_tables(run[1], 0, tables, sizes[1] + 1));
         OK(pair_pick_prove(run[1], s.proof));
-        e = pair_pick_verify(run[0], s.proof);
+        enum err e = pair_pick_verify(run[0], s.proof);
         assert_true(e == ERR_CHEAT || (e == ERR_OK && s.pick[0].index == 5));
         refused += e == ERR_CHEAT;
     }

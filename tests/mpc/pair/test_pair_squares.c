@@ -4,8 +4,6 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
-#include "base/random.h"
 #include "mpc/pair/squares.h"
 #include "tests/support/pair_ends.h"
 
@@ -39,10 +37,9 @@ static void run_squares(struct squared_cells *s, struct pair *end[2])
 TEST(sums_of_squares_are_those_of_integers)
 {
     struct pair *end[2] CLEAN(pair_ends_free);
-    struct squared_cells *s = memory_array(1, sizeof *s);
+    struct squared_cells *s CLEAN(memory_release) = memory_array(1, sizeof *s);
     struct random r = random_of(1);
     uint64_t seen[2] = {0}, before[2] = {0};
-    assert_non_null(s);
     OK(pair_ends_new(end));
     for (unsigned round = 0; round < 3; round++) {
         size_t cell = 0;
@@ -75,7 +72,6 @@ TEST(sums_of_squares_are_those_of_integers)
     }
     assert_int_equal(s->cost.matrix, 1024 * CELLS);
     assert_int_equal(s->cost.tables, 3 * 32 + 512 * CELLS);
-    memory_free(&s);
 }
 
 TEST(nothing_to_square_is_refused)

@@ -7,10 +7,6 @@
 #include "mpc/circuits/bits.h"
 #include "tests/support/check.h"
 
-#include "base/memory.h"
-
-#include <string.h>
-
 /* Relations in the clear: lists of one, two and three products, as a log has them. */
 #define LISTS 3
 #define WORDS 700 /* of each list: two groups */
@@ -53,7 +49,6 @@ static enum err sum_lists(struct party *p, struct check_play *play)
     const struct clear *c = play->self;
     struct share64 x[LISTS][3] = {0}, y[LISTS][3] = {0}, z[LISTS] = {0};
     struct move_term terms[LISTS][LISTS] = {0};
-    struct planes out;
     enum err e = ERR_OK;
     for (unsigned l = 0; e == ERR_OK && l < LISTS; l++) {
         struct move_term *t = terms[LISTS - 1 - l];
@@ -68,7 +63,7 @@ static enum err sum_lists(struct party *p, struct check_play *play)
     }
     if (e == ERR_OK)
         e = bits_sums(p, terms[0], LISTS, LISTS);
-    out = (struct planes){z[0].a, z[0].b, 64 * WORDS, 1};
+    struct planes out = {z[0].a, z[0].b, 64 * WORDS, 1};
     if (e == ERR_OK)
         e = play_open(p, play, &out);
     for (unsigned l = 0; l < LISTS; l++) {
@@ -280,7 +275,6 @@ TEST(a_flush_sends_what_its_definition_says)
     uint64_t weights[6 + LISTS * GROUPS * 8], r[6], last[7];
     struct check_play play CLEAN(play_free) = {
         .job = sum_lists, .limits = &limits, .n = WORDS, .cheat = NOBODY, .self = c};
-    assert_true(c != NULL && e != NULL);
     make_clear(c);
     play_run(&play);
     assert_int_equal(play.rounds, 8);

@@ -4,12 +4,9 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "mpc/check/check_matrix.h"
 #include "mpc/check/check_private.h"
 #include "tests/support/check.h"
-
-#include <string.h>
 
 #define SIDES 5
 #define PLANS 5
@@ -127,7 +124,6 @@ static struct check_matrix_scene *scene_of(bool apart)
 {
     struct check_matrix_scene *s = memory_array(1, sizeof *s);
     uint64_t seed = 11;
-    assert_non_null(s);
     for (unsigned k = 0; k < 3; k++) {
         for (size_t i = 0; i < WORDS; i++)
             s->x[k][i] = (uint16_t)three_random(&seed);
@@ -322,7 +318,7 @@ TEST(sides_meet_once)
 {
     static const struct check_pair wrong[][2] = {
         {{0, 1}, {0, 1}}, {{0, 1}, {1, 0}}, {{2, 3}, {4, 4}}, {{0, 5}, {0, 1}}};
-    struct check_matrix_scene *s = scene_new();
+    struct check_matrix_scene *s CLEAN(scene_free) = scene_new();
     s->plans[0].mades = 0;
     for (size_t k = 0; k < SIZE(wrong); k++) {
         s->plans[0].pair = wrong[k];
@@ -333,7 +329,6 @@ TEST(sides_meet_once)
     s = scene_new();
     s->plans[0].made = &(struct check_made){0, 1, 1};
     assert_int_equal(check_plans(&s->party[0], &s->plans[0]), ERR_MISUSE);
-    scene_free(&s);
 }
 
 /* --- a flush ---------------------------------------------------------------------------------- */

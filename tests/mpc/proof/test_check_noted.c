@@ -4,8 +4,6 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
-#include "harness/three.h"
 #include "mpc/check/check_private.h"
 #include "mpc/circuits/cached.h"
 #include "mpc/circuits/compare.h"
@@ -14,8 +12,6 @@
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
 #include "tests/support/check.h"
-
-#include <string.h>
 
 #define N 200
 #define RELATIONS 300000
@@ -107,10 +103,9 @@ static enum err sit(struct party *p, void *shared)
     if (e == ERR_OK)
         e = f->job(p, &x, &bits);
     if (e == ERR_OK) {
-        size_t count;
         OK(record_agree(p));
         read_numbers(&check_of(p)->numbers, f->off[p->index]);
-        count = read_bits(&check_of(p)->bits, f->next, f->off[p->index][RING_BITS]);
+        size_t count = read_bits(&check_of(p)->bits, f->next, f->off[p->index][RING_BITS]);
         if (p->index == 0)
             count_all(f, check_of(p), count);
     }
@@ -160,7 +155,6 @@ static enum err bits_to_numbers(struct party *p, const struct share64 *x, const 
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 narrow;
     struct share128 wide;
-    (void)x;
     TRY(party_share64(p, &narrow, N));
     TRY(party_share128(p, &wide, N));
     TRY(convert_bit64(p, narrow, planes_plane(bits, 0)));
@@ -175,17 +169,14 @@ static enum err truncations(struct party *p, const struct share64 *x, const stru
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 narrow;
     struct share128 wide;
-    enum err e = ERR_OK;
-    (void)bits;
     TRY(party_share64(p, &narrow, N));
     TRY(party_share128(p, &wide, N));
-    for (size_t k = 0; e == ERR_OK && k < sizeof shift / sizeof *shift; k++)
-        e = truncate_signed_ring64(p, narrow, *x, shift[k]);
-    if (e == ERR_OK)
-        e = truncate_widen64(p, wide, *x);
-    for (size_t k = 0; e == ERR_OK && k < sizeof shift / sizeof *shift; k++)
-        e = truncate_signed_ring128(p, wide, wide, 2 * shift[k]);
-    return e;
+    for (size_t k = 0; k < sizeof shift / sizeof *shift; k++)
+        TRY(truncate_signed_ring64(p, narrow, *x, shift[k]));
+    TRY(truncate_widen64(p, wide, *x));
+    for (size_t k = 0; k < sizeof shift / sizeof *shift; k++)
+        TRY(truncate_signed_ring128(p, wide, wide, 2 * shift[k]));
+    return ERR_OK;
 }
 
 /* Sums of no lanes, of one, within parts and across them. */
@@ -201,8 +192,6 @@ static enum err choices(struct party *p, const struct share64 *x, const struct p
 /* Noise of each kind whose circuit opens nothing. */
 static enum err gaussians(struct party *p, const struct share64 *x, const struct planes *bits)
 {
-    (void)x;
-    (void)bits;
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 out;
     TRY(party_share64(p, &out, 6));
@@ -211,8 +200,6 @@ static enum err gaussians(struct party *p, const struct share64 *x, const struct
 
 static enum err gumbels(struct party *p, const struct share64 *x, const struct planes *bits)
 {
-    (void)x;
-    (void)bits;
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 out;
     TRY(party_share64(p, &out, 3));
@@ -228,22 +215,18 @@ static enum err scores(struct party *p, const struct share64 *x, const struct pl
     struct share64 numbers, out;
     struct planes planes;
     struct cached *kept CLEAN(cached_free) = NULL;
-    enum err e = ERR_OK;
     for (size_t i = 0; i < N; i++)
         c[i] = (i * 77777) % ((uint64_t)1 << 30);
     TRY(party_share64(p, &numbers, N));
     TRY(party_share64(p, &out, 2));
     TRY(party_planes(p, &planes, 20, N));
-    e = convert_to_ring64(p, numbers, bits);
-    if (e == ERR_OK)
-        e = convert_to_bits(p, &planes, *x);
-    if (e == ERR_OK)
-        e = cached_new(p, &kept, numbers, &planes);
-    if (e == ERR_OK)
-        e = cached_distance(p, out, kept, spans, 1 << CACHED_GRID);
-    for (unsigned width = 1; e == ERR_OK && width <= 64; width += 9)
-        e = compare_top_bit(p, planes_plane(&planes, 0), *x, width);
-    return e;
+    TRY(convert_to_ring64(p, numbers, bits));
+    TRY(convert_to_bits(p, &planes, *x));
+    TRY(cached_new(p, &kept, numbers, &planes));
+    TRY(cached_distance(p, out, kept, spans, 1 << CACHED_GRID));
+    for (unsigned width = 1; width <= 64; width += 9)
+        TRY(compare_top_bit(p, planes_plane(&planes, 0), *x, width));
+    return ERR_OK;
 }
 
 static enum err top_bit(struct party *p, const struct share64 *x, const struct planes *bits)
@@ -335,8 +318,6 @@ static enum err many_top_bits(struct party *p, const struct share64 *x, const st
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 all;
     struct bits out;
-    (void)x;
-    (void)bits;
     TRY(party_share64(p, &all, LANES));
     TRY(party_bits(p, &out, LANES));
     for (size_t i = 0; i < LANES; i++) {
@@ -357,7 +338,6 @@ static size_t row_of(const struct hooks_sent *at, size_t k, size_t rows, size_t 
 static enum err alter_y(void *self, const struct hooks_sent *at, void *p, size_t n)
 {
     uint64_t *words = p;
-    (void)self;
     for (size_t k = 0, lane; at->exchange == 0 && at->message == 0 && k < n / sizeof *words; k++) {
         const size_t row = row_of(at, k, 7 * DIGITS + 1, &lane);
         for (size_t b = 0; lane < LIES && row / 7 == digit_of(lane) && b < 64; b++)

@@ -4,12 +4,8 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
-#include "harness/three.h"
 #include "mpc/check/check_private.h"
 #include "tests/support/check.h"
-
-#include <string.h>
 
 static const unsigned sizes[] = {[RING_16] = 2, [RING_32] = 4, [RING_64] = 8, [RING_128] = 16};
 
@@ -145,8 +141,9 @@ TEST(what_is_noted_is_there_again)
         {RING_16, 6, 3, spans},  {RING_32, 6, 11, spans},   {RING_16, 200000, 1, NULL},
     };
     static struct check_numbers_relation noted[NUMBERS_RINGS][300000], found[300000];
-    struct check_chunks chunks = {0};
-    struct check_numbers log = {.from = &chunks, .kernel = kernel_best(NULL)};
+    struct check_chunks chunks CLEAN(check_chunks_free) = {0};
+    struct check_numbers log CLEAN(check_numbers_free) = {.from = &chunks,
+                                                          .kernel = kernel_best(NULL)};
     for (unsigned round = 0; round < 2; round++) {
         size_t count[NUMBERS_RINGS] = {0};
         memset(noted, 0, sizeof noted);
@@ -166,8 +163,6 @@ TEST(what_is_noted_is_there_again)
         check_numbers_clear(&log);
         assert_true(check_numbers_empty(&log));
     }
-    check_numbers_free(&log);
-    check_chunks_free(&chunks);
 }
 
 /* Claims have room for this many products, whatever their words. */
@@ -197,12 +192,10 @@ static enum err flush_too_many(struct party *p, struct check_play *play)
 {
     static uint64_t zero;
     const struct move_operand z = {&zero, &zero};
-    enum err e;
-    (void)play;
     const struct record_product product = {z, z, .c = 1};
     TRY(record_numbers(p, RING_64, &(struct record_sums){.products = &product, .count = 1}, z, 1));
     check_of(p)->numbers.products = 2 * NUMBERS_MOST + 1;
-    e = record_prove(p);
+    enum err e = record_prove(p);
     check_numbers_clear(&check_of(p)->numbers);
     return e == ERR_RANGE ? ERR_OK : ERR_FORMAT;
 }
@@ -212,6 +205,5 @@ TEST(a_flush_refuses_too_many)
     static const struct check_limits limits;
     struct check_play play CLEAN(play_free) = {
         .job = flush_too_many, .limits = &limits, .cheat = NOBODY};
-    (void)state;
     play_run(&play);
 }

@@ -9,7 +9,6 @@
 #include "tests/support/check.h"
 
 #include <openssl/bn.h>
-#include <string.h>
 
 #define RINGS 5
 #define WORDS 75 /* most words of a vector: with two products, two blocks of elements and more */
@@ -522,10 +521,9 @@ TEST(a_flush_of_numbers_sends_what_its_definition_says)
     struct check_play play CLEAN(play_free) = {
         .job = note_all, .limits = &limits, .cheat = NOBODY, .self = calls};
     uint64_t y, kappa[RINGS] = {0}, r[4];
-    struct prg *coin;
     play_run(&play);
     assert_int_equal(play.rounds, 6);
-    coin = coin_of(&play, 0, 6);
+    struct prg *coin = coin_of(&play, 0, 6);
     for (unsigned ring = 1; ring < RINGS; ring++)
         OK(prg_fill(coin, theta[ring], 8 * relations[ring]));
     prg_free(&coin);

@@ -5,9 +5,6 @@
 #include "harness/three.h"
 #include "mpc/kernel/kernel.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define GROUPS 3
 #define PRODUCTS 3
 #define WORDS (4 * KERNEL_GROUP * PRODUCTS * GROUPS)

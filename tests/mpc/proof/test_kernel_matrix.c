@@ -1,12 +1,9 @@
 /* mpc/kernel/kernel.h: the check of matrices, under every table, against its definition. */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "base/processor.h"
 #include "harness/three.h"
 #include "mpc/kernel/kernel.h"
-
-#include <string.h>
 
 #define LENGTH ((size_t)1984)
 #define ROWS 131
@@ -21,7 +18,6 @@ static struct kernel_matrix_room *room_new(void)
 {
     struct kernel_matrix_room *r = memory_array(1, sizeof *r);
     uint64_t seed = 3;
-    assert_non_null(r);
     memset(r, 0xff, sizeof *r);
     for (size_t i = 0; i < ROWS; i++) {
         r->weight[i] = three_random(&seed);

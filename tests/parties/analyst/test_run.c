@@ -6,9 +6,7 @@
 
 #include "aim/budget/forms.h"
 #include "base/digest.h"
-#include "base/file.h"
 #include "base/hash.h"
-#include "base/memory.h"
 #include "harness/process.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
@@ -17,9 +15,6 @@
 #include "tests/support/gates.h"
 
 #include <pthread.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define STEPS 8
 #define RHO 0.5
@@ -137,10 +132,9 @@ TEST(a_state_of_another_form_is_refused)
     struct run_scene c CLEAN(scene_free);
     struct bytes whole CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH];
-    size_t n;
     scene_new(&c);
     state_of_one_round(&c, path, &whole);
-    n = whole.size - DIGEST_SIZE;
+    size_t n = whole.size - DIGEST_SIZE;
     for (size_t i = 0; i < n; i++) {
         write_state(path, &whole, i);
         expect_refused(&c, ERR_FORMAT, "is cut or altered");
@@ -183,7 +177,7 @@ TEST(a_folder_has_one_run_of_one_study)
     static const uint8_t other_run[REQUEST_RUN_SIZE] = {7};
     struct run_scene c CLEAN(scene_free);
     struct run_state *second = NULL;
-    struct study *other = NULL;
+    struct study *other CLEAN(study_free) = NULL;
     scene_new(&c);
     OK(open_state(&c, NULL));
     assert_int_equal(run_state_open(&second, file(&c, "out"), c.s.study, NULL, &c.log),
@@ -219,7 +213,6 @@ TEST(a_folder_has_one_run_of_one_study)
     OK(study_load(&other, file(&c, "other.yaml"), &c.log));
     assert_int_equal(run_state_open(&second, file(&c, "out"), other, NULL, &c.log), ERR_MISMATCH);
     support_says(c.words, "belongs to a run of another study; use another --out");
-    study_free(&other);
 
     /* a lock that is not one */
     assert_int_equal(unlink(file(&c, "out/run.lock")), 0);
@@ -234,12 +227,11 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
 {
     struct run_scene *c = self;
     uint8_t digest[REQUEST_DIGEST_SIZE];
-    const struct run_step *s;
     enum err e;
     if (message->data[0] == MESSAGE_ALIVE)
         return;
     pthread_mutex_lock(&c->lock);
-    s = &c->step[c->at[i] < c->steps ? c->at[i] : c->steps - 1];
+    const struct run_step *s = &c->step[c->at[i] < c->steps ? c->at[i] : c->steps - 1];
     c->at[i]++;
     hash_bytes(s->payload.data, s->payload.size, digest);
     if (s->status != ERR_OK)
@@ -331,9 +323,8 @@ static enum err ask_servers(struct run_scene *c, const struct ask *a, unsigned *
 {
     const struct aim_backend backend = remote_backend(&c->remote);
     struct ask_told told CLEAN(told_clear) = {0};
-    enum err e;
     hand_over(c);
-    e = backend.ask(backend.self, a, &told);
+    enum err e = backend.ask(backend.self, a, &told);
     *lost = told.lost;
     for (size_t i = 0; e == ERR_OK && i < told.values; i++)
         assert_int_equal(told.value[i], i);
@@ -499,7 +490,6 @@ static enum err open_forms(struct run_scene *c, int64_t factor)
     const size_t codes = forms_codes(c->s.study->workload);
     int64_t *u CLEAN(memory_release) = memory_array(2 * codes, sizeof *u);
     unsigned lost;
-    assert_non_null(u);
     u[0] = factor;
     return ask_servers(
         c, &(struct ask){.kind = ASK_FORMS, .round = 1, .weights = 2 * codes, .weight = u}, &lost);
@@ -588,10 +578,9 @@ TEST(replies_are_kept_and_had_again)
     struct bytes text CLEAN(bytes_clear) = {0};
     unsigned lost = 0;
     uint64_t cells;
-    char path[SUPPORT_PATH];
     begin(&c, NULL);
     cells = c.s.study->workload->query[0].cells;
-    support_study_file(&c.s, "out/loop.state", path);
+    const char *path = support_path(&c.s, "out/loop.state");
     for (unsigned k = 0; k < 3; k++) {
         OK(replies_open(&replies, path, c.s.study, c.state->run, &c.log));
         c.remote.replies = replies;
@@ -833,9 +822,9 @@ TEST(results_that_cannot_be_written_are_told)
     struct run_scene c CLEAN(scene_free);
     struct table *t CLEAN(table_free) = NULL;
     struct aim_result *result CLEAN(aim_result_free) = NULL;
-    char folder[SUPPORT_PATH], longer[FILE_PATH];
+    char longer[FILE_PATH];
     scene_new(&c);
-    support_study_file(&c.s, "out", folder);
+    const char *folder = support_path(&c.s, "out");
     OK(support_table(&t, c.s.study->domain, 300, 1));
     OK(central_run(&result, c.s.study, t, NULL, NULL, NULL, &c.log));
     for (size_t i = 0; i < 3; i++) {

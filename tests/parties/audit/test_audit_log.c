@@ -4,26 +4,21 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/bytes.h"
-#include "base/file.h"
 #include "harness/study.h"
 #include "parties/audit/audit.h"
 #include "parties/audit/audit_compare.h"
 #include "parties/exchange/price.h"
 
-#include <math.h>
 #include <signal.h>
 #include <sodium.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 struct audit_log_bench {
     struct support_study s;
     struct identity *server[STUDY_SERVERS_MOST];
     struct audit *audit[STUDY_SERVERS_MOST];
+    char words[8192]; /* of what was last compared or described */
 };
 
 static enum err open_log(struct audit_log_bench *b, unsigned i)
@@ -33,9 +28,9 @@ static enum err open_log(struct audit_log_bench *b, unsigned i)
     return audit_open(&b->audit[i], folder, b->s.study, b->server[i], i, &quiet);
 }
 
-static void log_path(const struct audit_log_bench *b, unsigned i, char path[SUPPORT_PATH])
+static const char *log_path(const struct audit_log_bench *b, unsigned i)
 {
-    snprintf(path, SUPPORT_PATH, "%s", file(b, "server%u/audit.log", i));
+    return file(b, "server%u/audit.log", i);
 }
 
 static struct audit_log_bench bench_new(void)
@@ -108,16 +103,15 @@ static void fill(struct audit_log_bench *b)
     sign_all(b);
 }
 
-static enum err compare(struct audit_log_bench *b, unsigned count, char *words, size_t size)
+static enum err compare(struct audit_log_bench *b, unsigned count)
 {
     struct audit_file *files[STUDY_SERVERS_MOST] = {NULL};
-    FILE *out = fmemopen(words, size, "w");
+    FILE *out = fmemopen(b->words, sizeof b->words, "w");
     struct ledger_limits limits;
     enum err e = price_limits(b->s.study, &limits, &quiet);
     assert_non_null(out);
     for (unsigned i = 0; e == ERR_OK && i < count; i++) {
-        char path[SUPPORT_PATH];
-        log_path(b, i, path);
+        const char *path = log_path(b, i);
         e = audit_file_read(&files[i], path, &quiet);
         if (e == ERR_OK && (files[i]->torn > 0 || files[i]->entries == 0))
             e = ERR_DATA;
@@ -135,25 +129,22 @@ static enum err compare(struct audit_log_bench *b, unsigned count, char *words, 
 TEST(logs_hold_alone_and_together)
 {
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
-    struct audit_file *f = NULL;
-    char words[4096] = "", path[SUPPORT_PATH];
+    struct audit_file *f CLEAN(audit_file_free) = NULL;
     fill(&b);
-    OK(compare(&b, 1, words, sizeof words));
-    OK(compare(&b, 3, words, sizeof words));
-    assert_string_equal(words, ""); /* not even a note */
-    log_path(&b, 1, path);
-    OK(audit_file_read(&f, path, &quiet));
+    OK(compare(&b, 1));
+    OK(compare(&b, 3));
+    assert_string_equal(b.words, ""); /* not even a note */
+    OK(audit_file_read(&f, log_path(&b, 1), &quiet));
     assert_int_equal(f->entries, 1 + 3 * 4 + 3);
     assert_int_equal(f->server, 1);
     assert_string_equal(f->entry[5].opening.what, "sex*age,ward");
-    audit_file_free(&f);
     /* and goes on after a restart */
     audit_close(&b.audit[1]);
     OK(open_log(&b, 1));
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         open_one(&b, i, 2, "NOISY_MARGINAL");
     sign_all(&b);
-    OK(compare(&b, 3, words, sizeof words));
+    OK(compare(&b, 3));
 }
 
 static void write_file(const char *path, const struct bytes *b, size_t n)
@@ -169,25 +160,24 @@ TEST(no_byte_can_be_changed)
 {
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct bytes whole CLEAN(bytes_clear) = {0};
-    char path[SUPPORT_PATH], words[4096];
     size_t step = getenv("TREFOIL_LONG") != NULL ? 1 : 7, newline;
     fill(&b);
-    log_path(&b, 0, path);
+    const char *path = log_path(&b, 0);
     OK(file_read(path, 1 << 20, &whole, &quiet));
     for (size_t k = 0; k < whole.size; k += step) {
         uint8_t was = whole.data[k];
         struct bytes less CLEAN(bytes_clear) = {0};
         whole.data[k] = was ^ 1;
         write_file(path, &whole, whole.size);
-        assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
+        assert_int_equal(compare(&b, 1), ERR_DATA);
         whole.data[k] = was ^ 0x20; /* the other case of a letter */
         write_file(path, &whole, whole.size);
-        assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
+        assert_int_equal(compare(&b, 1), ERR_DATA);
         whole.data[k] = was;
         bytes_put(&less, whole.data, k);
         bytes_put(&less, whole.data + k + 1, whole.size - k - 1);
         write_file(path, &less, less.size);
-        assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
+        assert_int_equal(compare(&b, 1), ERR_DATA);
     }
     for (size_t k = 0; k < whole.size; k++) {
         struct bytes more CLEAN(bytes_clear) = {0};
@@ -197,22 +187,21 @@ TEST(no_byte_can_be_changed)
         bytes_put_u8(&more, '\r');
         bytes_put(&more, whole.data + k, whole.size - k);
         write_file(path, &more, more.size);
-        assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
+        assert_int_equal(compare(&b, 1), ERR_DATA);
     }
     /* cut within a line, the log alone shows it; cut at a line's end, a neighbour's log does */
     newline = whole.size - 1;
     for (size_t n = whole.size - 1; n > 0; n -= n < step ? n : step) {
         write_file(path, &whole, n);
-        assert_int_equal(compare(&b, 1, words, sizeof words),
-                         whole.data[n - 1] == '\n' ? ERR_OK : ERR_DATA);
+        assert_int_equal(compare(&b, 1), whole.data[n - 1] == '\n' ? ERR_OK : ERR_DATA);
     }
     for (unsigned lines = 0; lines < 8; lines++) {
         while (whole.data[--newline] != '\n')
             ;
         write_file(path, &whole, newline + 1);
-        OK(compare(&b, 1, words, sizeof words));
+        OK(compare(&b, 1));
         /* the last four lines are the signatures of the last exchange, which nobody has seen */
-        assert_int_equal(compare(&b, 3, words, sizeof words), lines < 4 ? ERR_OK : ERR_DATA);
+        assert_int_equal(compare(&b, 3), lines < 4 ? ERR_OK : ERR_DATA);
     }
 }
 
@@ -223,16 +212,15 @@ TEST(no_byte_can_be_changed)
 TEST(a_log_written_anew_is_not_what_was_seen)
 {
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
-    char path[SUPPORT_PATH], words[4096];
     fill(&b);
-    log_path(&b, 2, path);
+    const char *path = log_path(&b, 2);
     audit_close(&b.audit[2]);
     assert_int_equal(remove(path), 0);
     OK(open_log(&b, 2));
     for (uint32_t round = 0; round < 9; round++) /* the same length, but with other openings */
         open_one(&b, 2, round, "NOISY_MARGINAL");
-    OK(compare(&b, 2, words, sizeof words)); /* the two others */
-    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_DATA);
+    OK(compare(&b, 2)); /* the two others */
+    assert_int_equal(compare(&b, 3), ERR_DATA);
 }
 
 TEST(a_foreign_signature_is_not_kept)
@@ -265,25 +253,24 @@ TEST(half_a_line_of_a_crash_is_cut_off)
 {
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct bytes whole CLEAN(bytes_clear) = {0};
-    char path[SUPPORT_PATH], words[4096];
     fill(&b);
     audit_close(&b.audit[0]);
-    log_path(&b, 0, path);
+    const char *path = log_path(&b, 0);
     OK(file_read(path, 1 << 20, &whole, &quiet));
     bytes_put(&whole, "16 2026-11-20T", 14);
     write_file(path, &whole, whole.size);
-    assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
+    assert_int_equal(compare(&b, 1), ERR_DATA);
     OK(open_log(&b, 0));
-    OK(compare(&b, 3, words, sizeof words));
+    OK(compare(&b, 3));
     /* an altered line is not repaired: the server does not start */
     audit_close(&b.audit[0]);
     whole.data[whole.size / 2] ^= 1;
     write_file(path, &whole, whole.size - 14);
     assert_int_equal(open_log(&b, 0), ERR_DATA);
     /* nor is another server's log accepted */
-    log_path(&b, 1, path);
+    path = log_path(&b, 1);
     OK(file_read(path, 1 << 20, &whole, &quiet));
-    log_path(&b, 0, path);
+    path = log_path(&b, 0);
     write_file(path, &whole, whole.size);
     assert_int_equal(open_log(&b, 0), ERR_MISMATCH);
 }
@@ -293,18 +280,17 @@ TEST(a_recovery_explains_lost_lines)
 {
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct bytes before CLEAN(bytes_clear) = {0};
-    char path[SUPPORT_PATH], words[4096] = "";
     sign_all(&b);
-    log_path(&b, 0, path);
+    const char *path = log_path(&b, 0);
     OK(file_read(path, 1 << 20, &before, &quiet));
     fill(&b);
     audit_close(&b.audit[0]);
     write_file(path, &before, before.size); /* the backup */
     OK(open_log(&b, 0));
-    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_DATA);
+    assert_int_equal(compare(&b, 3), ERR_DATA);
     NOTE(&b, 0, .kind = AUDIT_RECOVERED, .from = 1, .to = 2);
-    OK(compare(&b, 3, words, sizeof words));
-    support_says(words, "was recovered since");
+    OK(compare(&b, 3));
+    support_says(b.words, "was recovered since");
 }
 
 /* --- logs whose chain holds, and which say what they should not ------------------------------- */
@@ -334,10 +320,8 @@ static void forge(const char *path, const char *const *lines, size_t count)
 static void first_line(const struct audit_log_bench *b, char line[1024])
 {
     struct bytes text CLEAN(bytes_clear) = {0};
-    char path[SUPPORT_PATH];
     size_t n;
-    log_path(b, 0, path);
-    OK(file_read(path, 1 << 20, &text, &quiet));
+    OK(file_read(log_path(b, 0), 1 << 20, &text, &quiet));
     n = (size_t)((uint8_t *)memchr(text.data, '\n', text.size) - text.data) - 65;
     assert_true(n < 1024);
     memcpy(line, text.data, n);
@@ -346,8 +330,7 @@ static void first_line(const struct audit_log_bench *b, char line[1024])
 
 static void expect_words(const char *path, const char *words)
 {
-    char said[1024] = "";
-    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    LOG_INTO(log, said, LOG_ERROR);
     struct audit_file *f = NULL;
     assert_int_equal(audit_file_read(&f, path, &log), ERR_DATA);
     assert_null(f);
@@ -406,10 +389,10 @@ TEST(every_word_of_a_line_is_checked)
         "1 now caught run " RUN " round 1 phase noise check 3 more",
     };
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
-    char path[SUPPORT_PATH], first[1024];
+    char first[1024];
     const char *lines[2] = {first, first};
     first_line(&b, first);
-    support_study_file(&b.s, "forged.log", path);
+    const char *path = support_path(&b.s, "forged.log");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         lines[1] = wrong[i];
         forge(path, lines, 2);
@@ -440,9 +423,9 @@ TEST(the_first_line_is_checked)
         {" server 0", " security abort server 0"},
     };
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
-    char path[SUPPORT_PATH], first[1024];
+    char first[1024];
     first_line(&b, first);
-    support_study_file(&b.s, "forged.log", path);
+    const char *path = support_path(&b.s, "forged.log");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char line[1200];
         const char *at = strstr(first, cases[i].find), *const lines[] = {line};
@@ -460,10 +443,10 @@ TEST(what_a_line_claims_is_checked)
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct audit_head head;
     uint8_t signature[64];
-    char path[SUPPORT_PATH], first[1024], line[4][512], hex[129], at[65];
+    char first[1024], line[4][512], hex[129], at[65];
     const char *const forged[] = {first, line[0]};
     first_line(&b, first);
-    support_study_file(&b.s, "forged.log", path);
+    const char *path = support_path(&b.s, "forged.log");
     OK(audit_head(b.audit[0], &head));
     OK(audit_see(b.audit[1], 0, &head, signature));
     sodium_bin2hex(hex, sizeof hex, signature, sizeof signature);
@@ -503,20 +486,18 @@ TEST(what_a_line_claims_is_checked)
 /* Logs that are consistent by themselves, but not with each other. */
 TEST(logs_that_do_not_belong_together_are_told)
 {
-    char said[1024], path[SUPPORT_PATH];
+    char said[1024];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
-    struct audit_log_bench b CLEAN(bench_free), other CLEAN(bench_free);
     struct audit_file *f[3] = {NULL};
     struct audit_opening o = {.round = 3, .values = 4, .cost = 0, .spent = 9, .what = "sex"};
-    b = bench_new();
-    other = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
+    struct audit_log_bench other CLEAN(bench_free) = bench_new();
     snprintf(o.reason, sizeof o.reason, "NOISY_MARGINAL");
     NOTE(&b, 0, .kind = AUDIT_OPEN, .opening = o);
     o.values = 5;
     NOTE(&b, 1, .kind = AUDIT_OPEN, .opening = o);
     for (unsigned i = 0; i < 3; i++) {
-        log_path(i < 2 ? &b : &other, i, path);
-        OK(audit_file_read(&f[i], path, &quiet));
+        OK(audit_file_read(&f[i], log_path(i < 2 ? &b : &other, i), &quiet));
     }
     said[0] = '\0';
     assert_int_equal(audit_compare(f, 2, stdout, &log), ERR_DATA);
@@ -551,12 +532,11 @@ TEST(openings_are_described)
     };
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct audit_file *f CLEAN(audit_file_free) = NULL;
-    char path[SUPPORT_PATH], words[4096] = "";
+    char words[4096] = "";
     FILE *out;
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         open_one(&b, 0, 3, reasons[i][0]);
-    log_path(&b, 0, path);
-    OK(audit_file_read(&f, path, &quiet));
+    OK(audit_file_read(&f, log_path(&b, 0), &quiet));
     out = fmemopen(words, sizeof words, "w");
     assert_non_null(out);
     audit_describe(&f, 1, out);
@@ -574,15 +554,13 @@ static size_t times(const char *words, const char *text)
 }
 
 /* All three logs in words. */
-static void describe_all(struct audit_log_bench *b, char *words, size_t size)
+static void describe_all(struct audit_log_bench *b)
 {
     struct audit_file *files[STUDY_SERVERS_MOST] = {NULL};
-    FILE *out = fmemopen(words, size, "w");
+    FILE *out = fmemopen(b->words, sizeof b->words, "w");
     assert_non_null(out);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        char path[SUPPORT_PATH];
-        log_path(b, i, path);
-        OK(audit_file_read(&files[i], path, &quiet));
+        OK(audit_file_read(&files[i], log_path(b, i), &quiet));
     }
     audit_describe(files, STUDY_SERVERS_MOST, out);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -610,31 +588,29 @@ TEST(a_recovery_from_nothing_explains_the_first_line)
 TEST(nothing_is_told_twice)
 {
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
-    char path[SUPPORT_PATH], words[8192] = "";
     fill(&b);
-    describe_all(&b, words, sizeof words);
-    assert_int_equal(times(words, "the chain holds"), 3);
-    assert_int_equal(times(words, "10 noisy counts"), 1);
-    assert_int_equal(times(words, "opened for rho"), 1);
-    assert_int_equal(times(words, "says the same"), 2);
-    log_path(&b, 0, path);
+    describe_all(&b);
+    assert_int_equal(times(b.words, "the chain holds"), 3);
+    assert_int_equal(times(b.words, "10 noisy counts"), 1);
+    assert_int_equal(times(b.words, "opened for rho"), 1);
+    assert_int_equal(times(b.words, "says the same"), 2);
     audit_close(&b.audit[0]);
-    assert_int_equal(remove(path), 0);
+    assert_int_equal(remove(log_path(&b, 0)), 0);
     OK(open_log(&b, 0));
     NOTE(&b, 0, .kind = AUDIT_RECOVERED, .from = 1, .to = 2);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         open_one(&b, i, 2, "NOISY_MARGINAL");
     open_one(&b, 2, 3, "NOISY_MARGINAL"); /* which the others did not reach */
-    OK(compare(&b, 3, words, sizeof words));
-    assert_int_equal(times(words, "recovered since"), 1);
-    assert_int_equal(times(words, "note:"), 3);
-    assert_int_equal(times(words, "server 0 (s0) lacks 4 openings, of rounds 0 to 3"), 1);
-    assert_int_equal(times(words, "server 1 (s1) lacks 1 opening, of round 3, that"), 1);
-    describe_all(&b, words, sizeof words);
-    assert_int_equal(times(words, "10 noisy counts"), 1);
-    assert_int_equal(times(words, "12 noisy counts"), 1);
-    assert_int_equal(times(words, "took over debits 1 to 2"), 1);
-    assert_int_equal(times(words, "also says, or says differently"), 2);
+    OK(compare(&b, 3));
+    assert_int_equal(times(b.words, "recovered since"), 1);
+    assert_int_equal(times(b.words, "note:"), 3);
+    assert_int_equal(times(b.words, "server 0 (s0) lacks 4 openings, of rounds 0 to 3"), 1);
+    assert_int_equal(times(b.words, "server 1 (s1) lacks 1 opening, of round 3, that"), 1);
+    describe_all(&b);
+    assert_int_equal(times(b.words, "10 noisy counts"), 1);
+    assert_int_equal(times(b.words, "12 noisy counts"), 1);
+    assert_int_equal(times(b.words, "took over debits 1 to 2"), 1);
+    assert_int_equal(times(b.words, "also says, or says differently"), 2);
 }
 
 /* --- a disk that fails ------------------------------------------------------------------------ */
@@ -646,27 +622,26 @@ TEST(a_check_that_failed_is_listed)
         .kind = AUDIT_CAUGHT, .run = {7}, .round = 4, .phase = "noise", .check = 3};
     static const char told[] = "round 4    check 3 failed, of phase noise: a server departed";
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
-    char words[8192];
     fill(&b);
     OK(audit_note(b.audit[1], &caught));
-    describe_all(&b, words, sizeof words);
-    assert_int_equal(times(words, told), 1);
-    assert_int_equal(times(words, "says the same"), 1);
+    describe_all(&b);
+    assert_int_equal(times(b.words, told), 1);
+    assert_int_equal(times(b.words, "says the same"), 1);
     OK(audit_note(b.audit[0], &caught));
-    describe_all(&b, words, sizeof words);
-    assert_int_equal(times(words, told), 2);
-    OK(compare(&b, 3, words, sizeof words));
+    describe_all(&b);
+    assert_int_equal(times(b.words, told), 2);
+    OK(compare(&b, 3));
 }
 
 /* What a server stated has no phase. */
 TEST(a_statement_that_cannot_be_is_listed)
 {
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
-    char words[8192];
     fill(&b);
     NOTE(&b, 1, .kind = AUDIT_CAUGHT, .run = {7}, .round = 4, .phase = AUDIT_STATEMENT);
-    describe_all(&b, words, sizeof words);
-    assert_int_equal(times(words, "round 4    a server stated what cannot be so: it departed"), 1);
+    describe_all(&b);
+    assert_int_equal(times(b.words, "round 4    a server stated what cannot be so: it departed"),
+                     1);
 }
 
 /* A round that is lost, reported once if all say so for the same reason. */
@@ -677,19 +652,18 @@ TEST(a_round_that_was_lost_is_listed)
     static const char told[] =
         "round 4    is lost, paid for without an answer: server 2, other-noi";
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
-    char words[8192];
     fill(&b);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         OK(audit_note(b.audit[i], &lost));
-    describe_all(&b, words, sizeof words);
-    assert_int_equal(times(words, told), 1);
-    assert_int_equal(times(words, "says the same"), 2);
+    describe_all(&b);
+    assert_int_equal(times(b.words, told), 1);
+    assert_int_equal(times(b.words, "says the same"), 2);
     lost.round = 5;
     OK(audit_note(b.audit[1], &lost));
-    describe_all(&b, words, sizeof words);
-    assert_int_equal(times(words, "round 5    is lost"), 1);
-    assert_int_equal(times(words, "says the same"), 1);
-    OK(compare(&b, 3, words, sizeof words));
+    describe_all(&b);
+    assert_int_equal(times(b.words, "round 5    is lost"), 1);
+    assert_int_equal(times(b.words, "says the same"), 1);
+    OK(compare(&b, 3));
 }
 
 /* A debit that was dropped is listed, and what was spent may be less after it. */
@@ -698,12 +672,11 @@ TEST(a_debit_that_was_dropped_is_listed)
     static const char told[] = "trefoil recover dropped debit 4, which no other server had";
     const struct audit_opening less = {.reason = "SORTED", .what = "-"};
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
-    char words[8192];
     fill(&b);
     NOTE(&b, 1, .kind = AUDIT_DROPPED, .head = {4, {7}});
     NOTE(&b, 1, .kind = AUDIT_OPEN, .opening = less);
-    describe_all(&b, words, sizeof words);
-    assert_int_equal(times(words, told), 1);
+    describe_all(&b);
+    assert_int_equal(times(b.words, told), 1);
 }
 
 /* An owner that did not sort, reported once if all three say so. */
@@ -712,18 +685,17 @@ TEST(an_upload_that_was_left_out_is_listed)
     const struct audit_entry left_out = {.kind = AUDIT_LEFT_OUT, .run = {7}, .owner = "ward-2"};
     static const char told[] = "the upload of ward-2 was left out: it is not sorted by person";
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
-    char words[8192];
     fill(&b);
     OK(audit_note(b.audit[1], &left_out));
-    describe_all(&b, words, sizeof words);
-    assert_int_equal(times(words, told), 1);
-    assert_int_equal(times(words, "says the same"), 1);
+    describe_all(&b);
+    assert_int_equal(times(b.words, told), 1);
+    assert_int_equal(times(b.words, "says the same"), 1);
     OK(audit_note(b.audit[0], &left_out));
     OK(audit_note(b.audit[2], &left_out));
-    describe_all(&b, words, sizeof words);
-    assert_int_equal(times(words, told), 1);
-    assert_int_equal(times(words, "says the same"), 2);
-    OK(compare(&b, 3, words, sizeof words));
+    describe_all(&b);
+    assert_int_equal(times(b.words, told), 1);
+    assert_int_equal(times(b.words, "says the same"), 2);
+    OK(compare(&b, 3));
 }
 
 /* A log says that its study's servers prove what they compute; it says nothing of others. */
@@ -734,12 +706,11 @@ TEST(the_first_line_has_the_security)
         bool good;
     } cases[] = {{"", true},           {" security abort", true},  {" security semi-honest", false},
                  {" security", false}, {" sekurity abort", false}, {" security abort ", false}};
-    struct audit_log_bench b;
-    char path[SUPPORT_PATH], first[1024], line[1200], words[4096];
+    char first[1024], line[1200];
     const char *const lines[] = {line};
-    b = bench_new();
+    struct audit_log_bench b CLEAN(bench_free) = bench_new();
     first_line(&b, first);
-    support_study_file(&b.s, "forged.log", path);
+    const char *path = support_path(&b.s, "forged.log");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct audit_file *f CLEAN(audit_file_free) = NULL;
         snprintf(line, sizeof line, "%s%s", first, cases[i].more);
@@ -748,15 +719,14 @@ TEST(the_first_line_has_the_security)
         if (cases[i].good)
             assert_int_equal(f->security, i == 0 ? STUDY_SEMI_HONEST : STUDY_ABORT);
     }
-    log_path(&b, 0, path);
+    path = log_path(&b, 0);
     audit_close(&b.audit[0]);
     assert_int_equal(remove(path), 0);
     b.s.study->security = STUDY_ABORT;
     OK(open_log(&b, 0));
-    describe_all(&b, words, sizeof words);
-    assert_int_equal(times(words, "study test (security: abort): 1 lines, the chain holds"), 1);
-    assert_int_equal(times(words, "study test (security: semi-honest): 1 lines"), 2);
-    bench_free(&b);
+    describe_all(&b);
+    assert_int_equal(times(b.words, "study test (security: abort): 1 lines, the chain holds"), 1);
+    assert_int_equal(times(b.words, "study test (security: semi-honest): 1 lines"), 2);
 }
 
 /*
@@ -768,12 +738,11 @@ TEST(a_line_that_is_not_written_whole_is_taken_back)
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct rlimit no, before;
     struct stat st;
-    char path[SUPPORT_PATH], words[4096] = "";
     char said[1024] = "";
     struct audit_opening o = {.what = "sex", .reason = "NOISY_MARGINAL"};
     FILE *half;
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-    log_path(&b, 0, path);
+    const char *path = log_path(&b, 0);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     no = (struct rlimit){.rlim_cur = (rlim_t)st.st_size + 10, .rlim_max = before.rlim_max};
@@ -788,15 +757,15 @@ TEST(a_line_that_is_not_written_whole_is_taken_back)
     support_says(said, "audit.log: File too large; nothing is opened without it");
     signal(SIGXFSZ, handler);
     open_one(&b, 0, 0, "NOISY_MARGINAL");
-    OK(compare(&b, 1, words, sizeof words));
+    OK(compare(&b, 1));
     /* half a line that could not be removed at once goes before the next line */
     half = fopen(path, "a");
     assert_non_null(half);
     assert_true(fputs("2 2026-11-20T", half) > 0);
     assert_int_equal(fclose(half), 0);
-    assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
+    assert_int_equal(compare(&b, 1), ERR_DATA);
     open_one(&b, 0, 1, "NOISY_MARGINAL");
-    OK(compare(&b, 1, words, sizeof words));
+    OK(compare(&b, 1));
     audit_close(&b.audit[0]);
     OK(open_log(&b, 0));
     /* and what others have cut off is noticed at once */
@@ -809,10 +778,10 @@ TEST(a_line_that_is_not_written_whole_is_taken_back)
 
 TEST(what_is_no_file_is_no_log)
 {
-    char said[1024] = "", path[SUPPORT_PATH];
+    char said[1024] = "";
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     audit_close(&b.audit[0]);
-    log_path(&b, 0, path);
+    const char *path = log_path(&b, 0);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkdir(path, 0700), 0);
     quiet.buffer = said;
@@ -857,16 +826,15 @@ TEST(an_opening_without_a_warrant_is_told)
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct study_analyst who;
     struct warrant w = for_approved(&b, &who);
-    char words[8192] = "";
     open_one(&b, 0, 0, "REJECT_BIT"); /* of noise, for no run */
-    OK(compare(&b, 1, words, sizeof words));
+    OK(compare(&b, 1));
     open_one(&b, 1, 0, "SORTED");
-    assert_int_equal(compare(&b, 2, words, sizeof words), ERR_DATA);
+    assert_int_equal(compare(&b, 2), ERR_DATA);
     for (unsigned i = 0; i < 3; i += 2) {
         permit(&b, i, w, 1); /* another run */
         open_one(&b, i, 0, "NOISY_MARGINAL");
     }
-    assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
+    assert_int_equal(compare(&b, 1), ERR_DATA);
     b.s.study->approvers = (struct study_approvers){0};
     bench_free(&b);
     b = bench_new();
@@ -877,11 +845,11 @@ TEST(an_opening_without_a_warrant_is_told)
         permit(&b, i, w, 0);
         open_one(&b, i, 0, "NOISY_MARGINAL");
     }
-    OK(compare(&b, 2, words, sizeof words));
-    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_DATA);
-    describe_all(&b, words, sizeof words);
-    assert_int_equal(times(words, "for 100.0000 % of the budget"), 1);
-    assert_int_equal(times(words, "signed by board"), 2); /* the one that says another share */
+    OK(compare(&b, 2));
+    assert_int_equal(compare(&b, 3), ERR_DATA);
+    describe_all(&b);
+    assert_int_equal(times(b.words, "for 100.0000 % of the budget"), 1);
+    assert_int_equal(times(b.words, "signed by board"), 2); /* the one that says another share */
     b.s.study->approvers = (struct study_approvers){0};
 }
 
@@ -901,7 +869,7 @@ TEST(a_debit_beyond_its_warrant_is_told)
         struct study_analyst who;
         struct warrant w = for_approved(&b, &who);
         struct ledger_limits limits;
-        char words[8192] = "", said[512] = "";
+        char said[512] = "";
         b.s.study->epsilon = 10;
         OK(price_limits(b.s.study, &limits, &quiet));
         w.share = (uint32_t)ceil(is[k].share * 0.5 / limits.rho * WARRANT_ALL);
@@ -912,8 +880,7 @@ TEST(a_debit_beyond_its_warrant_is_told)
         open_one(&b, 0, 1, "NOISY_MARGINAL"); /* 0.5 */
         quiet.buffer = said;
         quiet.buffer_size = sizeof said;
-        assert_int_equal(compare(&b, 1, words, sizeof words),
-                         is[k].words != NULL ? ERR_DATA : ERR_OK);
+        assert_int_equal(compare(&b, 1), is[k].words != NULL ? ERR_DATA : ERR_OK);
         quiet.buffer = NULL;
         if (is[k].words != NULL)
             support_says(said, is[k].words);

@@ -2,11 +2,9 @@
  * Owners that the study does not list: tokens (parties/study/token.h), and the issuer's register of
  * them (trefoil admit).
  */
-#include "harness/cmocka.h"
 #include "tests/support/command.h"
 #include "tests/support/parse.h"
 
-#include "base/file.h"
 #include "harness/patience.h"
 #include "harness/study.h"
 #include "parties/study/study_uploads.h"
@@ -15,7 +13,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define TOKEN_LINE 150 /* with the line's end, in a register */
 #define OPEN "rounds: 4\nmin_owners: 1\nopen_owners: {issuer: @7, max: 5, max_rows: 2}"
@@ -123,8 +120,9 @@ struct office {
 
 enum { STUDY, TOKENS, KEYS_FILE, ISSUER, OUT, ERRORS, LOCK };
 
-static void office_new(struct office *w, struct parse_fixture *f)
+static struct office office_new(struct parse_fixture *f)
 {
+    struct office w = {0};
     static const char *const names[] = {"study.yaml", "tokens", "keys",       "issuer.key",
                                         "out",        "err",    "tokens.lock"};
     struct bytes text CLEAN(bytes_clear) = edited(base_text, "rounds: 4", OPEN);
@@ -134,14 +132,15 @@ static void office_new(struct office *w, struct parse_fixture *f)
             bytes_put_text(&full, f->key[*++p - '0']);
         else
             bytes_put_u8(&full, (uint8_t)*p);
-    w->f = f;
-    strcpy(w->folder, "/tmp/trefoil-admit-XXXXXX");
-    assert_non_null(mkdtemp(w->folder));
+    w.f = f;
+    strcpy(w.folder, "/tmp/trefoil-admit-XXXXXX");
+    assert_non_null(mkdtemp(w.folder));
     for (unsigned i = 0; i < 7; i++)
-        snprintf(w->path[i], sizeof w->path[i], "%s/%s", w->folder, names[i]);
+        snprintf(w.path[i], sizeof w.path[i], "%s/%s", w.folder, names[i]);
     OK(bytes_ok(&full));
-    OK(file_write(w->path[STUDY], 0600, full.data, full.size, &quiet));
-    OK(identity_save(f->identity[7], w->path[ISSUER], false, &quiet));
+    OK(file_write(w.path[STUDY], 0600, full.data, full.size, &quiet));
+    OK(identity_save(f->identity[7], w.path[ISSUER], false, &quiet));
+    return w;
 }
 
 static void office_free(struct office *w)
@@ -174,11 +173,6 @@ static int admit_with(struct office *w, const char *who, const char *option, con
     return admit_more(w, who, (const char *const[4]){option, value});
 }
 
-static int admit_to(struct office *w, const char *who, const char *folder, const char *earlier)
-{
-    return admit_more(w, who, (const char *const[4]){"--folder", folder, "--earlier", earlier});
-}
-
 static int admit(struct office *w, const char *who)
 {
     return admit_with(w, who, NULL, NULL);
@@ -203,9 +197,8 @@ static void take_file(const struct office *w, const char *name, char text[256])
 /* As after a crash between the register and the folder. */
 TEST(the_folder_is_filled_again)
 {
-    struct office w CLEAN(office_free) = {0};
+    struct office w CLEAN(office_free) = office_new(*state);
     char folder[128], text[256], again[256];
-    office_new(&w, *state);
     path_in(folder, &w, "each");
     assert_int_equal(admit(&w, "89"), 0);
     assert_int_equal(admit_with(&w, "968", "--folder", folder), 0);
@@ -227,7 +220,7 @@ TEST(another_issuer_goes_on_where_the_first_ended)
     struct bytes study CLEAN(bytes_clear) = {0};
     struct study *now CLEAN(study_free) = NULL;
     struct parse_fixture *f = *state;
-    office_new(&w, f);
+    w = office_new(f);
     path_in(earlier, &w, "earlier.yaml");
     path_in(folder, &w, "each");
     assert_int_equal(admit(&w, "89"), 0);
@@ -257,7 +250,8 @@ TEST(another_issuer_goes_on_where_the_first_ended)
     assert_int_equal(admit_with(&w, "8", "--earlier", earlier), 0); /* again is fine */
     support_says(w.o.out, "0 of them had");
     /* as after a crash between the register and the folder: others have new ones too */
-    assert_int_equal(admit_to(&w, "8", folder, earlier), 0);
+    assert_int_equal(
+        admit_more(&w, "8", (const char *const[4]){"--folder", folder, "--earlier", earlier}), 0);
     take_file(&w, "each/0.token", text);
     assert_string_equal(text, then);
     take_file(&w, "each/1.token", text);
@@ -268,9 +262,8 @@ TEST(another_issuer_goes_on_where_the_first_ended)
 
 TEST(the_register_gives_each_key_one_number)
 {
-    struct office w CLEAN(office_free) = {0};
+    struct office w CLEAN(office_free) = office_new(*state);
     char first[4096], then[4096];
-    office_new(&w, *state);
     assert_int_equal(admit(&w, "898"), 0);
     support_says(w.o.out, "2 new tokens, 2 in ");
     support_text(w.path[TOKENS], first, sizeof first);
@@ -297,11 +290,10 @@ TEST(the_register_gives_each_key_one_number)
 
 TEST(the_register_is_checked)
 {
-    struct office w CLEAN(office_free) = {0};
+    struct office w CLEAN(office_free) = office_new(*state);
     const char *const count[] = {"admit", NULL, "--tokens", NULL, NULL};
     const char *all[5];
     char text[4096];
-    office_new(&w, *state);
     memcpy(all, count, sizeof all);
     all[1] = w.path[STUDY];
     all[3] = w.path[TOKENS];
@@ -327,9 +319,8 @@ TEST(the_register_is_checked)
 /* What comes after a byte that is not text would be forgotten, and its numbers given out again. */
 TEST(a_register_with_a_hole_is_refused)
 {
-    struct office w CLEAN(office_free) = {0};
+    struct office w CLEAN(office_free) = office_new(*state);
     char text[4096];
-    office_new(&w, *state);
     assert_int_equal(admit(&w, "89"), 0);
     support_text(w.path[TOKENS], text, sizeof text);
     text[TOKEN_LINE] = '\0';
@@ -349,16 +340,14 @@ static _Noreturn void admit_slowly(const struct office *w, const char *text, int
 
 TEST(two_at_a_time_give_two_numbers)
 {
-    struct office w CLEAN(office_free) = {0};
+    struct office w CLEAN(office_free) = office_new(*state);
     char text[4096], byte;
     int begun[2], status;
-    pid_t other;
-    office_new(&w, *state);
     assert_int_equal(admit(&w, "8"), 0);
     support_text(w.path[TOKENS], text, sizeof text);
     assert_int_equal(unlink(w.path[TOKENS]), 0);
     assert_int_equal(pipe(begun), 0);
-    other = fork();
+    pid_t other = fork();
     assert_true(other >= 0);
     if (other == 0)
         admit_slowly(&w, text, begun[1]);

@@ -11,16 +11,11 @@
 #include "aim/model/model_private.h"
 #include "aim/model/sample.h"
 #include "aim/table/csv.h"
-#include "base/file.h"
-#include "base/text.h"
 #include "harness/model.h"
 #include "harness/study.h"
 #include "parties/command/command.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct tools_stage {
     struct support_study s;
@@ -28,8 +23,9 @@ struct tools_stage {
         err[SUPPORT_PATH];
 };
 
-#define TREFOIL(outcome, stage, ...)                                                               \
-    support_command(outcome, (stage)->out, (stage)->err, (const char *const[]){__VA_ARGS__, NULL})
+#define TREFOIL(code, outcome, stage, ...)                                                         \
+    support_ends(code, outcome, (stage)->out, (stage)->err,                                        \
+                 (const char *const[]){__VA_ARGS__, NULL})
 
 /* A model of the first attributes together; `first` is the parameter of their first cell. */
 static void save_model(const struct tools_stage *g, const struct domain *d, double first)
@@ -45,25 +41,27 @@ static void save_model(const struct tools_stage *g, const struct domain *d, doub
 }
 
 /* A study, 400 rows, and the model of independent attributes with a little added. */
-static void stage_new(struct tools_stage *g, const struct study_options *o)
+static struct tools_stage stage_new(const struct study_options *o)
 {
+    struct tools_stage g = {0};
     struct table *t CLEAN(table_free) = NULL;
     struct model *m CLEAN(model_free) = NULL;
-    OK(support_study_new(&g->s, o, NULL));
-    support_study_file(&g->s, "real.csv", g->real);
-    support_study_file(&g->s, "rows.csv", g->rows);
-    support_study_file(&g->s, "model", g->model);
-    support_study_file(&g->s, "out", g->out);
-    support_study_file(&g->s, "err", g->err);
-    OK(support_table(&t, g->s.study->domain, 400, 1));
-    OK(table_write_csv(g->real, t, NULL, 1, NULL));
-    OK(model_plain(&m, g->s.study->domain, g->s.study->workload->clique,
-                   g->s.study->workload->cliques > 2 ? 2 : 1, 1 << 20, NULL));
+    OK(support_study_new(&g.s, o, NULL));
+    support_study_file(&g.s, "real.csv", g.real);
+    support_study_file(&g.s, "rows.csv", g.rows);
+    support_study_file(&g.s, "model", g.model);
+    support_study_file(&g.s, "out", g.out);
+    support_study_file(&g.s, "err", g.err);
+    OK(support_table(&t, g.s.study->domain, 400, 1));
+    OK(table_write_csv(g.real, t, NULL, 1, NULL));
+    OK(model_plain(&m, g.s.study->domain, g.s.study->workload->clique,
+                   g.s.study->workload->cliques > 2 ? 2 : 1, 1 << 20, NULL));
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = (double)(i % 5) * 0.3;
     model_propagate(m, true);
     model_set_total(m, 321.4);
-    OK(model_save(g->model, m, NULL));
+    OK(model_save(g.model, m, NULL));
+    return g;
 }
 
 static void stage_free(struct tools_stage *g)
@@ -74,32 +72,25 @@ static void stage_free(struct tools_stage *g)
 TEST(rows_are_made_from_a_file)
 {
     struct command_outcome a;
-    struct tools_stage g CLEAN(stage_free);
-    struct table *t;
+    struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2));
+    struct table *t CLEAN(table_free) = NULL;
     struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
-    stage_new(&g, OPTIONS(.owners = 2));
-    TREFOIL(&a, &g, "synth", g.model, "--out", g.rows);
-    assert_int_equal(a.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &a, &g, "synth", g.model, "--out", g.rows);
     support_says(a.out, "wrote 321 rows");
     OK(table_read_csv(&t, g.s.study->domain, g.rows, NULL, NULL));
     assert_int_equal(t->rows, 321);
-    table_free(&t);
-    TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, "--rows", "50", "--seed", "7", "--sampling",
-            "independent");
-    assert_int_equal(a.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &a, &g, "synth", g.model, "--out", g.rows, "--rows", "50", "--seed", "7",
+            "--sampling", "independent");
     OK(file_read(g.rows, 1 << 20, &first, NULL));
-    TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, "--rows", "50", "--seed", "7", "--sampling",
-            "independent");
+    TREFOIL(EXIT_OK, &a, &g, "synth", g.model, "--out", g.rows, "--rows", "50", "--seed", "7",
+            "--sampling", "independent");
     OK(file_read(g.rows, 1 << 20, &second, NULL));
     assert_int_equal(first.size, second.size);
     assert_memory_equal(first.data, second.data, first.size);
-    TREFOIL(&a, &g, "synth", g.real, "--out", g.rows);
-    assert_int_equal(a.code, EXIT_BAD_DATA);
+    TREFOIL(EXIT_BAD_DATA, &a, &g, "synth", g.real, "--out", g.rows);
     support_says(a.err, "is no model of this version");
-    TREFOIL(&a, &g, "synth", g.model);
-    assert_int_equal(a.code, EXIT_USAGE);
-    TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, "--sampling", "other");
-    assert_int_equal(a.code, EXIT_USAGE);
+    TREFOIL(EXIT_USAGE, &a, &g, "synth", g.model);
+    TREFOIL(EXIT_USAGE, &a, &g, "synth", g.model, "--out", g.rows, "--sampling", "other");
     support_says(a.err, "rounded or independent");
 }
 
@@ -109,37 +100,32 @@ TEST(csv_is_written_for_other_programs)
     static const char *const refused[][4] = {{"--delimiter", ",", "--decimal", ","},
                                              {"--delimiter", "1", "--decimal", "."}};
     struct command_outcome a;
-    struct tools_stage g CLEAN(stage_free);
+    struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2));
     struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
     static const char text[] = "SELECT age, COUNT(*) FROM t GROUP BY age";
     size_t numbers = 0;
-    char *plain, *at;
-    stage_new(&g, OPTIONS(.owners = 2));
-    TREFOIL(&a, &g, "query", g.model, text, "--csv", "--quick");
-    plain = strdup(a.out);
-    TREFOIL(&a, &g, "query", g.model, text, "--csv", "--quick", "--delimiter", ";", "--decimal",
-            ",", "--bom");
+    TREFOIL(EXIT_OK, &a, &g, "query", g.model, text, "--csv", "--quick");
+    char *plain = strdup(a.out);
+    TREFOIL(EXIT_OK, &a, &g, "query", g.model, text, "--csv", "--quick", "--delimiter", ";",
+            "--decimal", ",", "--bom");
     assert_memory_equal(a.out, "\xef\xbb\xbf", 3);
     assert_int_equal(strlen(a.out), strlen(plain) + 3);
-    at = a.out + 3;
+    char *at = a.out + 3;
     for (size_t i = 0; plain[i] != '\0'; i++) {
         numbers += plain[i] == '.';
         assert_int_equal(at[i], plain[i] == ',' ? ';' : plain[i] == '.' ? ',' : plain[i]);
     }
     assert_true(numbers > 3);
     free(plain);
-    TREFOIL(&a, &g, "query", g.model, text, "--bom");
-    assert_int_equal(a.code, EXIT_USAGE);
+    TREFOIL(EXIT_USAGE, &a, &g, "query", g.model, text, "--bom");
     support_says(a.err, "are for --csv");
-    TREFOIL(&a, &g, "synth", g.model, "--out", g.rows);
+    TREFOIL(EXIT_OK, &a, &g, "synth", g.model, "--out", g.rows);
     OK(file_read(g.rows, 1 << 20, &first, NULL));
     for (size_t i = 0; i < 2; i++) {
-        TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, refused[i][0], refused[i][1],
+        TREFOIL(EXIT_USAGE, &a, &g, "synth", g.model, "--out", g.rows, refused[i][0], refused[i][1],
                 refused[i][2], refused[i][3]);
-        assert_int_equal(a.code, EXIT_USAGE);
     }
-    TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, "--delimiter", "tab", "--bom");
-    assert_int_equal(a.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &a, &g, "synth", g.model, "--out", g.rows, "--delimiter", "tab", "--bom");
     OK(file_read(g.rows, 1 << 20, &second, NULL));
     assert_memory_equal(second.data, "\xef\xbb\xbf", 3);
     assert_int_equal(second.size, first.size + 3);
@@ -151,17 +137,15 @@ TEST(csv_is_written_for_other_programs)
 TEST(json_has_the_digits_that_matter)
 {
     struct command_outcome a;
-    struct tools_stage g CLEAN(stage_free);
-    json_t *root, *line;
+    struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2));
     char best[64];
     double rows;
-    stage_new(&g, OPTIONS(.owners = 2));
-    TREFOIL(&a, &g, "query", g.model,
+    TREFOIL(EXIT_OK, &a, &g, "query", g.model,
             "SELECT age, COUNT(*) AS \"0.10000000000000001\" FROM t GROUP BY age ORDER BY age DESC",
             "--json");
     support_says(a.out, "\"0.10000000000000001\"");
-    root = json_loads(a.out, 0, NULL);
-    line = json_array_get(json_object_get(json_array_get(root, 0), "lines"), 0);
+    json_auto_t *root = json_loads(a.out, 0, NULL);
+    json_t *line = json_array_get(json_object_get(json_array_get(root, 0), "lines"), 0);
     rows = json_real_value(json_object_get(line, "rows"));
     assert_true(rows > 0);
     for (int digits = 1; digits <= 17; digits++) {
@@ -170,36 +154,30 @@ TEST(json_has_the_digits_that_matter)
             break;
     }
     support_says(a.out, best);
-    json_decref(root);
 }
 
 /* The folder of a result works like its model; JSON has what the text has. */
 TEST(questions_are_answered)
 {
     struct command_outcome a;
-    struct tools_stage g CLEAN(stage_free);
-    json_t *root, *line;
+    struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2));
     const char *name;
     char text[256];
-    stage_new(&g, OPTIONS(.owners = 2));
     name = g.s.study->domain->attribute[0].name;
-    TREFOIL(&a, &g, "query", g.model, "SELECT COUNT(*) FROM t; SELECT COUNT(*) FROM t");
-    assert_int_equal(a.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &a, &g, "query", g.model, "SELECT COUNT(*) FROM t; SELECT COUNT(*) FROM t");
     assert_string_equal(a.out,
                         "COUNT(*)  rows\n   321.4   321\n\nCOUNT(*)  rows\n   321.4   321\n");
     snprintf(text, sizeof text, "SELECT \"%s\", COUNT(*) FROM t GROUP BY \"%s\"", name, name);
-    TREFOIL(&a, &g, "query", g.s.folder, text, "--json");
-    assert_int_equal(a.code, EXIT_OK);
-    root = json_loads(a.out, 0, NULL);
-    line = json_array_get(json_object_get(json_array_get(root, 0), "lines"), 0);
+    TREFOIL(EXIT_OK, &a, &g, "query", g.s.folder, text, "--json");
+    json_auto_t *root = json_loads(a.out, 0, NULL);
+    json_t *line = json_array_get(json_object_get(json_array_get(root, 0), "lines"), 0);
     assert_non_null(json_object_get(json_object_get(line, "group"), name));
     assert_true(json_real_value(json_object_get(line, "rows")) > 1);
     assert_true(json_is_true(json_object_get(json_array_get(root, 0), "together")));
-    json_decref(root);
-    TREFOIL(&a, &g, "query", g.model, text, "--csv");
+    TREFOIL(EXIT_OK, &a, &g, "query", g.model, text, "--csv");
     support_says(a.out, ",COUNT(*),rows,together\n");
     support_says(a.err, "no intervals");
-    TREFOIL(&a, &g, "query", g.model, "--columns");
+    TREFOIL(EXIT_OK, &a, &g, "query", g.model, "--columns");
     support_says(a.out, name);
 }
 
@@ -208,13 +186,12 @@ TEST(items_that_rest_on_independence_are_named)
 {
     static const char text[] = "SELECT COUNT(*), MODE(ward), MODE(sex) FROM t GROUP BY age";
     struct command_outcome a;
-    struct tools_stage g CLEAN(stage_free);
+    struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2));
     json_t *root, *answers;
-    stage_new(&g, OPTIONS(.owners = 2));
     save_model(&g, g.s.study->domain, 0);
-    TREFOIL(&a, &g, "query", g.model, text);
+    TREFOIL(EXIT_OK, &a, &g, "query", g.model, text);
     support_says(a.out, "\nMODE(ward): no measured marginal holds these columns together");
-    TREFOIL(&a, &g, "query", g.model, text, "--json");
+    TREFOIL(EXIT_OK, &a, &g, "query", g.model, text, "--json");
     root = json_loads(a.out, 0, NULL);
     answers = json_object_get(json_array_get(json_object_get(json_array_get(root, 0), "lines"), 0),
                               "answers");
@@ -227,50 +204,39 @@ TEST(evaluation_warns_and_compares)
 {
     struct command_outcome a;
     static const uint32_t nine = 9;
-    struct domain *other;
-    struct tools_stage g CLEAN(stage_free);
-    stage_new(&g, OPTIONS(.owners = 2));
-    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.real);
-    assert_int_equal(a.code, EXIT_OK);
+    struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2));
+    TREFOIL(EXIT_OK, &a, &g, "eval", g.s.path, g.real, g.real);
     support_says(a.err, "NOT PRIVATE");
     EACH(support_says, a.out, "400 real rows, 400 synthetic rows",
          "mean L1 error of a marginal: 0.0000", "     +0.00 %     +0.00 %  ",
          "mean error of a correlation: 0.0000  (independent columns ",
          "\n    real  synth.  indep.  resample\n");
-    TREFOIL(&a, &g, "synth", g.model, "--out", g.rows);
-    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model, "--worst", "1");
-    assert_int_equal(a.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &a, &g, "synth", g.model, "--out", g.rows);
+    TREFOIL(EXIT_OK, &a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model, "--worst", "1");
     support_says(a.out, "negative log-likelihood of a real row under the model: ");
     support_says(a.out, "more (--worst 0 for all)");
-    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.real);
-    assert_int_equal(a.code, EXIT_BAD_DATA);
-    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--worst", "0");
-    assert_int_equal(a.code, EXIT_OK);
+    TREFOIL(EXIT_BAD_DATA, &a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.real);
+    TREFOIL(EXIT_OK, &a, &g, "eval", g.s.path, g.real, g.rows, "--worst", "0");
     assert_null(strstr(a.out, "more (--worst"));
     save_model(&g, g.s.study->domain, -2000);
-    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model);
-    assert_int_equal(a.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model);
     support_says(a.out, "rows are impossible under the model");
-    other = support_domain(&nine, 1);
+    struct domain *other CLEAN(domain_free) = support_domain(&nine, 1);
     save_model(&g, other, 0);
-    domain_free(&other);
-    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model);
-    assert_int_equal(a.code, EXIT_CONFIG);
+    TREFOIL(EXIT_CONFIG, &a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model);
     support_says(a.err, "is a model whose domain is not the study's");
-    TREFOIL(&a, &g, "eval", g.s.path, g.real);
-    assert_int_equal(a.code, EXIT_USAGE);
+    TREFOIL(EXIT_USAGE, &a, &g, "eval", g.s.path, g.real);
 }
 
 /* No more rows of a person are compared than servers count. */
 TEST(evaluation_bounds_persons)
 {
     struct command_outcome a;
-    struct tools_stage g CLEAN(stage_free);
+    struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2, .enforce = 1));
     struct bytes real CLEAN(bytes_clear) = {0}, twice CLEAN(bytes_clear) = {0};
-    char path[SUPPORT_PATH], *line, *rest;
+    char *line, *rest;
     unsigned row = 0;
-    stage_new(&g, OPTIONS(.owners = 2, .enforce = 1));
-    support_study_file(&g.s, "twice.csv", path);
+    const char *path = support_path(&g.s, "twice.csv");
     OK(file_read(g.real, 1 << 20, &real, NULL));
     bytes_put_u8(&real, 0);
     rest = (char *)real.data;
@@ -279,13 +245,11 @@ TEST(evaluation_bounds_persons)
         text_put(&twice, "P %u,%s\np%u,%s\n", row, line, row,
                  first); /* its first row's once more */
     OK(file_write(path, 0600, twice.data, twice.size, NULL));
-    TREFOIL(&a, &g, "eval", g.s.path, path, g.real);
-    assert_int_equal(a.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &a, &g, "eval", g.s.path, path, g.real);
     support_says(a.err, "rows beyond the first 1 of their person, which are not counted: 400");
     support_says(a.out, "400 real rows, 400 synthetic rows");
     support_says(a.out, "mean L1 error of a marginal: 0.0000");
-    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.real);
-    assert_int_equal(a.code, EXIT_BAD_DATA);
+    TREFOIL(EXIT_BAD_DATA, &a, &g, "eval", g.s.path, g.real, g.real);
     support_says(a.err, "no column is named who");
 }
 
@@ -307,23 +271,19 @@ TEST(evaluation_takes_other_files_results_and_questions)
                               "SELECT MODE(ward), COUNT(*) FROM t GROUP BY sex;\n"
                               "SELECT CORR(age, bmi) FROM t;";
     struct command_outcome a;
-    struct tools_stage g CLEAN(stage_free);
+    struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2));
     struct bytes real CLEAN(bytes_clear) = {0};
-    char path[SUPPORT_PATH], queries[SUPPORT_PATH];
-    json_t *root;
-    stage_new(&g, OPTIONS(.owners = 2));
-    support_study_file(&g.s, "synthetic.csv", path);
-    support_study_file(&g.s, "q.sql", queries);
+    const char *path = support_path(&g.s, "synthetic.csv");
+    const char *queries = support_path(&g.s, "q.sql");
     OK(support_copy(g.real, path));
     OK(file_write(queries, 0600, sql, sizeof sql - 1, NULL));
     OK(file_read(g.real, 1 << 20, &real, NULL));
     for (size_t i = 0; i < real.size; i++)
         real.data[i] = real.data[i] == ',' ? ';' : real.data[i] == '.' ? ',' : real.data[i];
     OK(file_write(g.real, 0600, real.data, real.size, NULL));
-    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.s.folder, "--json", "--delimiter", ";", "--decimal",
-            ",", "--queries", queries);
-    assert_int_equal(a.code, EXIT_OK);
-    root = json_loads(strchr(a.out, '{'), JSON_DISABLE_EOF_CHECK, NULL);
+    TREFOIL(EXIT_OK, &a, &g, "eval", g.s.path, g.real, g.s.folder, "--json", "--delimiter", ";",
+            "--decimal", ",", "--queries", queries);
+    json_auto_t *root = json_loads(strchr(a.out, '{'), JSON_DISABLE_EOF_CHECK, NULL);
     assert_non_null(root);
     assert_true(json_is_false(json_object_get(root, "private")));
     assert_true(figure(root, "real_rows") == 400 && figure(root, "synthetic_rows") == 400);
@@ -342,14 +302,11 @@ TEST(evaluation_takes_other_files_results_and_questions)
     support_says(a.err, "since trefoil query refuses it: SELECT CORR(age, bmi) FROM t\n");
     assert_true(figure(root, "questions.0.resample.max") > 0);
     assert_true(figure(root, "questions.0.model.median") > 0);
-    json_decref(root);
-    TREFOIL(&a, &g, "eval", g.s.path, path, g.s.folder, "--queries", queries);
-    assert_int_equal(a.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &a, &g, "eval", g.s.path, path, g.s.folder, "--queries", queries);
     support_says(a.out, "relative errors of the answers to 3 questions\n");
     support_says(a.out, "  MODE        by group      2  model ");
     support_says(a.out, "log-likelihood of its numbers as written, in deviations: ");
-    TREFOIL(&a, &g, "eval", g.s.path, path, path, "--queries", path);
-    assert_int_equal(a.code, EXIT_USAGE);
+    TREFOIL(EXIT_USAGE, &a, &g, "eval", g.s.path, path, path, "--queries", path);
     support_says(a.err, "synthetic.csv:1:1: SELECT should stand here");
 }
 
@@ -368,25 +325,20 @@ TEST(plans_say_what_a_study_takes)
                                         "6 more with security: abort",
                                         "(this study)"};
     struct command_outcome a;
-    struct tools_stage g;
-    stage_new(&g, OPTIONS(.owners = 2, .rounds = 3, .epsilon = 3));
-    TREFOIL(&a, &g, "plan", g.s.path);
-    assert_int_equal(a.code, EXIT_OK);
+    struct tools_stage g CLEAN(stage_free) = stage_new(
+        OPTIONS(.owners = 2, .rounds = 3, .epsilon = 3));
+    TREFOIL(EXIT_OK, &a, &g, "plan", g.s.path);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         support_says(a.out, words[i]);
-    TREFOIL(&a, &g, "plan", g.real);
-    assert_int_equal(a.code, EXIT_CONFIG);
+    TREFOIL(EXIT_CONFIG, &a, &g, "plan", g.real);
     stage_free(&g);
-    stage_new(&g, OPTIONS(.owners = 2, .enforce = 2));
-    TREFOIL(&a, &g, "plan", g.s.path);
-    assert_int_equal(a.code, EXIT_OK);
+    g = stage_new(OPTIONS(.owners = 2, .enforce = 2));
+    TREFOIL(EXIT_OK, &a, &g, "plan", g.s.path);
     support_says(a.out, "the servers merge 3000 rows of all owners, and\nkeep 2 of a person.");
     stage_free(&g);
-    stage_new(&g, OPTIONS(.owners = 2, .rounds = 900, .epsilon = 0.0005));
-    TREFOIL(&a, &g, "plan", g.s.path);
-    assert_true(a.code != EXIT_OK);
+    g = stage_new(OPTIONS(.owners = 2, .rounds = 900, .epsilon = 0.0005));
+    TREFOIL(EXIT_CONFIG, &a, &g, "plan", g.s.path);
     assert_string_equal(a.out, "");
-    stage_free(&g);
 }
 
 /* What an unusual study says of its owners, budgets and model. */
@@ -423,10 +375,8 @@ TEST(plans_of_unusual_studies)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct command_outcome a;
-        struct tools_stage g CLEAN(stage_free);
-        stage_new(&g, &cases[i].o);
-        TREFOIL(&a, &g, "plan", g.s.path);
-        assert_int_equal(a.code, cases[i].code);
+        struct tools_stage g CLEAN(stage_free) = stage_new(&cases[i].o);
+        TREFOIL(cases[i].code, &a, &g, "plan", g.s.path);
         support_says(cases[i].code == EXIT_OK ? a.out : a.err, cases[i].words);
     }
 }

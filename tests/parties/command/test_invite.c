@@ -2,17 +2,14 @@
  * Invitations (parties/study/invite.h): what a link makes of a key, and what it does not; and how
  * an issuer makes them (trefoil admit --invite).
  */
-#include "harness/cmocka.h"
 #include "tests/support/command.h"
 #include "tests/support/parse.h"
 
 #include "base/date.h"
-#include "base/file.h"
 #include "harness/study.h"
 #include "parties/study/token.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define OPEN "rounds: 4\nmin_owners: 1\nopen_owners: {issuer: @7, max: 5, max_rows: 2}"
 #define LATER "2999-12-31"
@@ -135,22 +132,23 @@ static void write_text(const char *path, const char *text)
     OK(file_write(path, 0600, text, strlen(text), &quiet));
 }
 
-static void invite_office_new(struct invite_office *w, struct parse_fixture *f)
+static struct invite_office invite_office_new(struct parse_fixture *f)
 {
     static const char *const names[] = {"study.yaml", "tokens",   "keys",        "issuer.key",
                                         "out",        "err",      "tokens.lock", "links",
                                         "guest.key",  "rows.csv", "guest.book"};
     struct bytes text CLEAN(bytes_clear) = edited(base_text, "rounds: 4", OPEN);
     struct bytes full CLEAN(bytes_clear) = with_keys(f, (const char *)text.data);
-    *w = (struct invite_office){.f = f, .folder = "/tmp/trefoil-invite-XXXXXX"};
-    assert_non_null(mkdtemp(w->folder));
+    struct invite_office w = {.f = f, .folder = "/tmp/trefoil-invite-XXXXXX"};
+    assert_non_null(mkdtemp(w.folder));
     for (unsigned i = 0; i < FILES; i++)
-        snprintf(w->path[i], sizeof w->path[i], "%s/%s", w->folder, names[i]);
-    OK(file_write(w->path[STUDY], 0600, full.data, full.size, &quiet));
-    write_text(w->path[KEYS_FILE], f->key[9]);
-    write_text(w->path[ROWS], "age,ward,bmi,dose\n3,a,1,12\n");
-    OK(identity_save(f->identity[7], w->path[ISSUER], false, &quiet));
-    OK(identity_save(f->identity[8], w->path[GUEST], false, &quiet));
+        snprintf(w.path[i], sizeof w.path[i], "%s/%s", w.folder, names[i]);
+    OK(file_write(w.path[STUDY], 0600, full.data, full.size, &quiet));
+    write_text(w.path[KEYS_FILE], f->key[9]);
+    write_text(w.path[ROWS], "age,ward,bmi,dose\n3,a,1,12\n");
+    OK(identity_save(f->identity[7], w.path[ISSUER], false, &quiet));
+    OK(identity_save(f->identity[8], w.path[GUEST], false, &quiet));
+    return w;
 }
 
 static void invite_office_free(struct invite_office *w)
@@ -182,13 +180,12 @@ static void line_of(const char *path, unsigned number, char line[512])
 
 TEST(numbers_are_given_once_to_keys_and_links)
 {
-    struct invite_office w CLEAN(invite_office_free);
+    struct invite_office w CLEAN(invite_office_free) = invite_office_new(*state);
     char line[512], first[4096], then[4096];
     struct invite i;
     struct token t;
     uint8_t seed[INVITE_SEED_SIZE];
     struct stat st;
-    invite_office_new(&w, *state);
     assert_int_equal(INVITE(&w, "2", LATER, "--page", "https://x.example/p"), 0);
     support_says(w.o.out, "2 invitations are in ");
     assert_int_equal(stat(w.path[LINKS], &st), 0);
@@ -238,8 +235,7 @@ TEST(an_address_cannot_break_out_of_its_link)
     static const char *const bad[] = {"ftp://x",     "javascript:alert(1)", "https://x#y",
                                       "https://x y", "https://x\ny",        "https://x\"><script>",
                                       "https://x'",  "https://\xc3\xa9",    ""};
-    struct invite_office w CLEAN(invite_office_free);
-    invite_office_new(&w, *state);
+    struct invite_office w CLEAN(invite_office_free) = invite_office_new(*state);
     for (unsigned k = 0; k < sizeof bad / sizeof *bad; k++) {
         assert_int_equal(INVITE(&w, "1", LATER, "--page", bad[k]), 2);
         support_says(w.o.err, "--page is an address such as");
@@ -257,14 +253,13 @@ TEST(an_address_cannot_break_out_of_its_link)
 /* The links that people have got bear the earlier signature; the register's line mends that. */
 TEST(another_issuer_keeps_invitations)
 {
-    struct invite_office w CLEAN(invite_office_free);
     struct parse_fixture *f = *state;
     char earlier[128], text[8192], both[1024];
     struct bytes study CLEAN(bytes_clear) = {0};
     struct study *now CLEAN(study_free) = NULL;
     struct token t;
     const uint8_t *const key = f->identity[8]->public.sign;
-    invite_office_new(&w, f);
+    struct invite_office w CLEAN(invite_office_free) = invite_office_new(f);
     snprintf(earlier, sizeof earlier, "%s/earlier.yaml", w.folder);
     assert_int_equal(INVITE(&w, "1", LATER, "--page", "https://x"), 0);
     support_text(w.path[STUDY], text, sizeof text);
@@ -290,10 +285,9 @@ TEST(another_issuer_keeps_invitations)
 /* Which of them a person has taken up is not for the order of lines to say. */
 TEST(several_links_are_nobodys)
 {
-    struct invite_office w CLEAN(invite_office_free);
     struct parse_fixture *f = *state;
     char text[512], twice[1200];
-    invite_office_new(&w, f);
+    struct invite_office w CLEAN(invite_office_free) = invite_office_new(f);
     assert_int_equal(INVITE(&w, "2", LATER, "--page", "https://x"), 0);
     assert_int_equal(CALL(&w, "share", w.path[STUDY], w.path[ROWS], "--key", w.path[GUEST],
                           "--token", w.path[LINKS], "--dry-run"),
@@ -310,13 +304,12 @@ TEST(several_links_are_nobodys)
 /* Before the budget book, the secret, the servers. */
 TEST(an_invitation_that_is_over_is_refused_before_anything_is_noted)
 {
-    struct invite_office w CLEAN(invite_office_free);
     struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
     uint8_t seed[INVITE_SEED_SIZE];
     char text[INVITE_TEXT_SIZE];
     struct invite i;
-    invite_office_new(&w, f);
+    struct invite_office w CLEAN(invite_office_free) = invite_office_new(f);
     OK(study_load(&s, w.path[STUDY], &quiet));
     OK(invite_make(&i, seed, s, f->identity[7], 0, date_today() - 1));
     invite_link(&i, seed, text);
@@ -340,10 +333,9 @@ TEST(an_invitation_that_is_over_is_refused_before_anything_is_noted)
 /* The servers of a study that seals know no last day of a guest's key: its owner's program does. */
 TEST(an_expired_key_does_not_come_by_a_token)
 {
-    struct invite_office w CLEAN(invite_office_free);
     struct parse_fixture *f = *state;
     struct identity *old CLEAN(identity_free) = NULL;
-    invite_office_new(&w, f);
+    struct invite_office w CLEAN(invite_office_free) = invite_office_new(f);
     assert_int_equal(INVITE(&w, "1", LATER, "--page", "https://x"), 0);
     OK(identity_renew(&old, f->identity[8], date_today() - 1, &quiet));
     OK(identity_save(old, w.path[GUEST], true, &quiet));

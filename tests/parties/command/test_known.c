@@ -8,13 +8,8 @@
 #include "aim/model/model_file.h"
 #include "aim/model/model_private.h"
 #include "aim/workload/tabulate.h"
-#include "base/file.h"
-#include "base/text.h"
 #include "parties/command/command.h"
 #include "tests/support/result.h"
-
-#include <math.h>
-#include <string.h>
 
 #define CELLS 120
 
@@ -98,8 +93,7 @@ static void stage_new(struct known_stage *g)
     OK(support_table(&g->rows, g->s.study->domain, 400, 1));
     rows = support_path(&g->s, "rows.csv");
     OK(support_csv(rows, g->s.study->domain, 400, 1));
-    TREFOIL(g, "aim", g->s.path, rows, "--out", support_path(&g->s, "result"));
-    assert_int_equal(g->o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, g, "aim", g->s.path, rows, "--out", support_path(&g->s, "result"));
 }
 
 static void stage_free(struct known_stage *g)
@@ -152,15 +146,13 @@ TEST(what_is_known_is_in_the_model)
 {
     static const struct clique sex_died = {2, {1, 4}}, only_bmi = {1, {3}}, sex = {1, {1}};
     struct known_stage g CLEAN(stage_free);
-    struct bytes text CLEAN(bytes_clear) = {0};
-    struct bytes json CLEAN(bytes_clear) = {0};
+    struct bytes text CLEAN(bytes_clear) = {0}, json CLEAN(bytes_clear) = {0};
     stage_new(&g);
     put_margin(&text, &g, false);
     put_margin(&text, &g, true);
     bytes_put_u8(&text, 0);
     write_text(&g, (const char *)text.data);
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--known", path("k.csv"));
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "refit", path("result"), "--out", path("again"), "--known", path("k.csv"));
     support_says(g.o.out, "known totals: 2 margins, met within ");
     check_margin(&g, path("again/model"), &sex_died);
     check_margin(&g, path("again/model"), &only_bmi);
@@ -169,8 +161,8 @@ TEST(what_is_known_is_in_the_model)
     bytes_put_u8(&json, 0);
     support_says((const char *)json.data,
                  "\"known\":[{\"attributes\":[\"sex\",\"died\"],\"values\"");
-    TREFOIL(&g, "refit", path("again"), "--out", path("more"), "--iterations", "50");
-    assert_int_equal(g.o.code, EXIT_OK); /* a result keeps what it was given */
+    TREFOIL(EXIT_OK, &g, "refit", path("again"), "--out", path("more"), "--iterations",
+            "50"); /* a result keeps what it was given */
     check_margin(&g, path("more/model"), &sex_died);
     check_margin(&g, path("more/model"), &only_bmi);
 }
@@ -203,8 +195,8 @@ TEST(what_cannot_be_is_refused)
     stage_new(&g);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         write_text(&g, cases[i].text);
-        TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--known", path("k.csv"));
-        assert_int_equal(g.o.code, EXIT_BAD_DATA);
+        TREFOIL(EXIT_BAD_DATA, &g, "refit", path("result"), "--out", path("again"), "--known",
+                path("k.csv"));
         support_says(g.o.err, cases[i].says);
         assert_false(file_is_there(path("again")));
     }

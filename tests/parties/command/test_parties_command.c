@@ -3,22 +3,15 @@
 #include "harness/patience.h"
 #include "tests/support/command.h"
 
-#include "base/bytes.h"
-#include "base/file.h"
-#include "base/secret.h"
 #include "parties/command/command.h"
 #include "parties/command/help.h"
 #include "parties/command/process.h"
 #include "parties/study/identity.h"
-#include "parties/study/study_text.h"
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 struct command_fixture {
     char folder[64];
@@ -53,8 +46,8 @@ static int teardown(void **state)
     return 0;
 }
 
-#define TREFOIL(outcome, ...)                                                                      \
-    support_command(outcome, "out", "err", (const char *const[]){__VA_ARGS__, NULL})
+#define TREFOIL(code, outcome, ...)                                                                \
+    support_ends(code, outcome, "out", "err", (const char *const[]){__VA_ARGS__, NULL})
 
 /* --- dispatch --------------------------------------------------------------------------------- */
 
@@ -63,12 +56,10 @@ TEST(help_is_on_standard_output)
     static const char *const ways[] = {"--help", "-h", "help"};
     struct command_outcome o;
     for (size_t i = 0; i < 3; i++) {
-        TREFOIL(&o, ways[i]);
-        assert_int_equal(o.code, EXIT_OK);
+        TREFOIL(EXIT_OK, &o, ways[i]);
         assert_string_equal(o.err, "");
-        for (size_t k = 0; k < command_count; k++) {
+        for (size_t k = 0; k < command_count; k++)
             EACH(support_says, o.out, commands[k]->name, commands[k]->summary);
-        }
     }
 }
 
@@ -90,10 +81,8 @@ TEST(every_command_has_help_with_an_example)
         char example[64];
         assert_in_range(strlen(c->summary), 10, 66);
         assert_in_range(strlen(c->name), 2, 8);
-        TREFOIL(&a, "help", c->name);
-        TREFOIL(&b, c->name, "x", "--help");
-        assert_int_equal(a.code, EXIT_OK);
-        assert_int_equal(b.code, EXIT_OK);
+        TREFOIL(EXIT_OK, &a, "help", c->name);
+        TREFOIL(EXIT_OK, &b, c->name, "x", "--help");
         assert_string_equal(a.out, b.out);
         EACH(support_says, a.out, "usage: trefoil ", "\nexample:\n  trefoil ");
         snprintf(example, sizeof example, "\n  trefoil %s", c->name);
@@ -106,11 +95,9 @@ TEST(every_command_has_help_with_an_example)
 static size_t parsed_options(const char *name, char option[HELP_OPTIONS_MAX][32])
 {
     struct command_outcome o;
-    const char *at;
     size_t n = 0;
-    TREFOIL(&o, name, "--zzzzzzzzzzzz");
-    assert_int_equal(o.code, EXIT_USAGE);
-    at = strstr(o.err, "there is no option --zzzzzzzzzzzz; there is ");
+    TREFOIL(EXIT_USAGE, &o, name, "--zzzzzzzzzzzz");
+    const char *at = strstr(o.err, "there is no option --zzzzzzzzzzzz; there is ");
     assert_non_null(at);
     at = strstr(at, "there is --");
     while ((at = strstr(at, "--")) != NULL && n < HELP_OPTIONS_MAX) {
@@ -184,8 +171,7 @@ TEST(completion_names_everything)
 {
     struct command_outcome o;
     for (unsigned shell = 0; shell < 2; shell++) {
-        TREFOIL(&o, "complete", shell == 0 ? "bash" : "zsh");
-        assert_int_equal(o.code, EXIT_OK);
+        TREFOIL(EXIT_OK, &o, "complete", shell == 0 ? "bash" : "zsh");
         for (size_t k = 0; k < command_count; k++) {
             struct help_option option[HELP_OPTIONS_MAX];
             size_t n = help_options(commands[k]->help, option);
@@ -194,30 +180,25 @@ TEST(completion_names_everything)
                 support_says(o.out, option[i].name);
         }
     }
-    TREFOIL(&o, "complete", "fish");
-    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(EXIT_USAGE, &o, "complete", "fish");
     support_says(o.err, "bash and zsh");
 }
 
 TEST(the_version_is_told)
 {
     struct command_outcome o;
-    TREFOIL(&o, "--version");
-    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &o, "--version");
     EACH(support_says, o.out, "trefoil " TREFOIL_VERSION "\n", "built with ", "libsodium ");
 }
 
 TEST(an_unknown_command_has_a_suggestion)
 {
     struct command_outcome o;
-    TREFOIL(&o, "keygne");
-    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(EXIT_USAGE, &o, "keygne");
     support_says(o.err, "did you mean trefoil keygen?");
-    TREFOIL(&o, "help", "chekc");
-    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(EXIT_USAGE, &o, "help", "chekc");
     support_says(o.err, "did you mean trefoil check?");
-    TREFOIL(&o, "elephant");
-    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(EXIT_USAGE, &o, "elephant");
     support_says(o.err, "trefoil --help lists them");
 }
 
@@ -244,10 +225,9 @@ TEST(a_reader_may_have_enough)
 {
     int ends[2], status;
     char said[64];
-    pid_t child;
     assert_int_equal(pipe(ends), 0);
     close(ends[0]); /* before the child can write */
-    child = fork();
+    pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         char name[] = "trefoil", option[] = "--help";
@@ -395,46 +375,34 @@ TEST(keygen_makes_a_key_and_shows_it)
 {
     struct command_outcome made, shown, again;
     struct stat st;
-    TREFOIL(&made, "keygen", "my.key");
-    assert_int_equal(made.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &made, "keygen", "my.key");
     assert_memory_equal(made.out, "trefoil1-", 9);
     support_says(made.err, "keep it secret");
     assert_int_equal(stat("my.key", &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
-    TREFOIL(&shown, "keygen", "--show", "my.key");
-    assert_int_equal(shown.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &shown, "keygen", "--show", "my.key");
     assert_string_equal(shown.out, made.out);
-    TREFOIL(&again, "keygen", "my.key");
-    assert_int_equal(again.code, EXIT_RUNTIME);
+    TREFOIL(EXIT_RUNTIME, &again, "keygen", "my.key");
     assert_string_equal(again.out, "");
     support_says(again.err, "left alone");
-    TREFOIL(&again, "keygen", "my.key", "--force", "--name", "office");
-    assert_int_equal(again.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &again, "keygen", "my.key", "--force", "--name", "office");
     support_says(again.out, "  - name: office\n    key: trefoil1-");
 }
 
 TEST(keygen_explains_mistakes)
 {
     struct command_outcome o;
-    TREFOIL(&o, "keygen");
-    assert_int_equal(o.code, EXIT_USAGE);
-    TREFOIL(&o, "keygen", "a", "--show", "my.key");
-    assert_int_equal(o.code, EXIT_USAGE);
-    TREFOIL(&o, "keygen", "a", "--until", "2020-01-01");
-    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(EXIT_USAGE, &o, "keygen");
+    TREFOIL(EXIT_USAGE, &o, "keygen", "a", "--show", "my.key");
+    TREFOIL(EXIT_USAGE, &o, "keygen", "a", "--until", "2020-01-01");
     support_says(o.err, "a day in the future");
-    TREFOIL(&o, "keygen", "a", "--until", "soon");
-    assert_int_equal(o.code, EXIT_USAGE);
-    TREFOIL(&o, "keygen", "--show", "a", "--renew", "b");
-    assert_int_equal(o.code, EXIT_USAGE);
-    TREFOIL(&o, "keygen", "a", "--renew", "nowhere.key");
-    assert_int_equal(o.code, EXIT_RUNTIME);
+    TREFOIL(EXIT_USAGE, &o, "keygen", "a", "--until", "soon");
+    TREFOIL(EXIT_USAGE, &o, "keygen", "--show", "a", "--renew", "b");
+    TREFOIL(EXIT_RUNTIME, &o, "keygen", "a", "--renew", "nowhere.key");
     assert_int_equal(access("a", F_OK), -1);
-    TREFOIL(&o, "keygen", "--show", "nowhere.key");
-    assert_int_equal(o.code, EXIT_RUNTIME);
+    TREFOIL(EXIT_RUNTIME, &o, "keygen", "--show", "nowhere.key");
     support_says(o.err, "nowhere.key");
-    TREFOIL(&o, "keygen", "/nonexistent/folder/key");
-    assert_int_equal(o.code, EXIT_RUNTIME);
+    TREFOIL(EXIT_RUNTIME, &o, "keygen", "/nonexistent/folder/key");
     support_says(o.err, "/nonexistent/folder/key");
 }
 
@@ -445,8 +413,7 @@ TEST(an_expired_key_is_shown_as_such)
     OK(identity_new(&base, NULL));
     OK(identity_renew(&made, base, 20000, NULL));
     OK(identity_save(made, "my.key", false, NULL));
-    TREFOIL(&o, "keygen", "--show", "my.key", "--name", "office");
-    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &o, "keygen", "--show", "my.key", "--name", "office");
     support_says(o.out, "# good until the end of 2024-10-04: it has expired");
 }
 
@@ -495,18 +462,15 @@ static void check_warns(const char *words, const char *others, const char *warni
 {
     struct command_outcome o;
     struct bytes text CLEAN(bytes_clear) = {0}, changed CLEAN(bytes_clear) = {0};
-    const char *at;
     OK(file_read("study.yaml", 1 << 20, &text, NULL));
     bytes_put_u8(&text, 0);
-    at = strstr((const char *)text.data, words);
+    const char *at = strstr((const char *)text.data, words);
     assert_non_null(at);
     bytes_put(&changed, text.data, (size_t)(at - (const char *)text.data));
     bytes_put_text(&changed, others);
     bytes_put_text(&changed, at + strlen(words));
     OK(file_write("unwise.yaml", 0644, changed.data, changed.size, NULL));
-    TREFOIL(&o, "check", "unwise.yaml");
-    if (o.code != EXIT_OK)
-        fail_msg("%s: %s", others, o.err);
+    TREFOIL(EXIT_OK, &o, "check", "unwise.yaml");
     if (warning != NULL)
         support_says(o.err, warning);
     else
@@ -533,66 +497,49 @@ TEST(from_nothing_to_a_checked_study)
     static const char *const names[] = {"north",      "east",       "west",
                                         "hospital-a", "hospital-b", "office"};
     struct command_outcome o;
-    TREFOIL(&o, "init");
-    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &o, "init");
     support_says(o.err, "wrote study.yaml");
-    TREFOIL(&o, "check", "study.yaml");
-    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &o, "check", "study.yaml");
     support_says(o.out, "not yet: 6 keys");
-    TREFOIL(&o, "plan", "study.yaml");
-    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &o, "plan", "study.yaml");
     support_says(o.out, "not yet: 6 keys");
-    TREFOIL(&o, "check", "study.yaml", "--fingerprint");
-    assert_int_equal(o.code, EXIT_CONFIG);
+    TREFOIL(EXIT_CONFIG, &o, "check", "study.yaml", "--fingerprint");
     support_says(o.err, "no terms yet to compare: not yet: 6 keys");
-    TREFOIL(&o, "roster", "show", "study.yaml");
-    assert_int_equal(o.code, EXIT_CONFIG);
+    TREFOIL(EXIT_CONFIG, &o, "roster", "show", "study.yaml");
     support_says(o.err, "not a public key");
-    for (size_t i = 0; i < 5; i++) {
-        TREFOIL(&o, "keygen", names[i], "--name", names[i], "--into", "study.yaml");
-        assert_int_equal(o.code, EXIT_OK);
-    }
-    TREFOIL(&o, "keygen", "other", "--name", "north", "--into", "study.yaml");
-    assert_int_equal(o.code, EXIT_CONFIG);
+    for (size_t i = 0; i < 5; i++)
+        TREFOIL(EXIT_OK, &o, "keygen", names[i], "--name", names[i], "--into", "study.yaml");
+    TREFOIL(EXIT_CONFIG, &o, "keygen", "other", "--name", "north", "--into", "study.yaml");
     support_says(o.err, "north has another key here already");
-    TREFOIL(&o, "keygen", "office", "--into", "study.yaml");
-    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(EXIT_USAGE, &o, "keygen", "office", "--into", "study.yaml");
     /* what somebody else's keygen printed */
-    TREFOIL(&o, "keygen", "office");
+    TREFOIL(EXIT_OK, &o, "keygen", "office");
     OK(file_write("mail.txt", 0644, o.out, strlen(o.out), NULL));
-    TREFOIL(&o, "keygen", "--show", "mail.txt", "--name", "nobody", "--into", "study.yaml");
-    assert_int_equal(o.code, EXIT_CONFIG);
+    TREFOIL(EXIT_CONFIG, &o, "keygen", "--show", "mail.txt", "--name", "nobody", "--into",
+            "study.yaml");
     support_says(o.err, "study.yaml has nobody named nobody");
-    TREFOIL(&o, "check", "study.yaml");
+    TREFOIL(EXIT_OK, &o, "check", "study.yaml");
     support_says(o.out, "not yet: 1 key\n");
-    TREFOIL(&o, "keygen", "--show", "mail.txt", "--name", "office", "--into", "study.yaml");
-    assert_int_equal(o.code, EXIT_OK);
-    TREFOIL(&o, "check", "study.yaml", "--key", "hospital-b");
-    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &o, "keygen", "--show", "mail.txt", "--name", "office", "--into",
+            "study.yaml");
+    TREFOIL(EXIT_OK, &o, "check", "study.yaml", "--key", "hospital-b");
     assert_string_equal(o.err, "");
     EACH(support_says, o.out, "differential privacy", "You are the owner hospital-b", "j^2 rho",
          "Costs: owners upload",
          "as private as one count with Gaussian noise of standard deviation\n  4.2",
          "Roster 1 of study example");
     /* a renewed key is recognised as different from the one that the study lists */
-    TREFOIL(&o, "keygen", "renewed", "--renew", "hospital-b", "--until", "2199-01-01");
-    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &o, "keygen", "renewed", "--renew", "hospital-b", "--until", "2199-01-01");
     assert_memory_equal(o.out, "trefoil2-", 9);
     support_says(o.out, "# good until the end of 2199-01-01");
-    TREFOIL(&o, "check", "study.yaml", "--key", "renewed");
-    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &o, "check", "study.yaml", "--key", "renewed");
     support_says(o.err, "another key for the links of hospital-b");
-    TREFOIL(&o, "check", "study.yaml", "--receipt", "study.yaml");
-    assert_int_equal(o.code, EXIT_BAD_DATA);
-    TREFOIL(&o, "check", "study.yaml", "--receipt", "nowhere", "--fingerprint");
-    assert_int_equal(o.code, EXIT_USAGE);
-    TREFOIL(&o, "roster", "show", "study.yaml", "--since", "study.yaml");
-    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(EXIT_BAD_DATA, &o, "check", "study.yaml", "--receipt", "study.yaml");
+    TREFOIL(EXIT_USAGE, &o, "check", "study.yaml", "--receipt", "nowhere", "--fingerprint");
+    TREFOIL(EXIT_OK, &o, "roster", "show", "study.yaml", "--since", "study.yaml");
     support_says(o.out, "nothing");
-    TREFOIL(&o, "roster", "sing", "study.yaml");
-    assert_int_equal(o.code, EXIT_USAGE);
-    TREFOIL(&o, "check", "--fingerprint", "study.yaml");
-    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(EXIT_USAGE, &o, "roster", "sing", "study.yaml");
+    TREFOIL(EXIT_OK, &o, "check", "--fingerprint", "study.yaml");
     assert_int_equal(strlen(o.out), 36);
     check_choices();
 }
@@ -602,30 +549,23 @@ TEST(init_replaces_nothing)
     struct command_outcome o;
     char text[64];
     OK(file_write("other.yaml", 0644, "mine", 4, NULL));
-    TREFOIL(&o, "init", "other.yaml");
-    assert_int_equal(o.code, EXIT_RUNTIME);
+    TREFOIL(EXIT_RUNTIME, &o, "init", "other.yaml");
     support_says(o.err, "left alone");
     support_text("other.yaml", text, sizeof text);
     assert_string_equal(text, "mine");
-    TREFOIL(&o, "init", "--force", "other.yaml");
-    assert_int_equal(o.code, EXIT_OK);
-    TREFOIL(&o, "init", "a", "-b");
-    assert_int_equal(o.code, EXIT_USAGE);
-    TREFOIL(&o, "init", "--", "-b");
-    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &o, "init", "--force", "other.yaml");
+    TREFOIL(EXIT_USAGE, &o, "init", "a", "-b");
+    TREFOIL(EXIT_OK, &o, "init", "--", "-b");
 }
 
 TEST(check_explains_mistakes)
 {
     struct command_outcome o;
-    TREFOIL(&o, "check");
-    assert_int_equal(o.code, EXIT_USAGE);
-    TREFOIL(&o, "check", "nowhere.yaml");
-    assert_int_equal(o.code, EXIT_RUNTIME);
+    TREFOIL(EXIT_USAGE, &o, "check");
+    TREFOIL(EXIT_RUNTIME, &o, "check", "nowhere.yaml");
     support_says(o.err, "nowhere.yaml");
     OK(file_write("other.yaml", 0644, "study: x\nfoo: 1\n", 16, NULL));
-    TREFOIL(&o, "check", "other.yaml");
-    assert_int_equal(o.code, EXIT_CONFIG);
+    TREFOIL(EXIT_CONFIG, &o, "check", "other.yaml");
     support_says(o.err, "error: other.yaml:2:1: ");
     assert_string_equal(o.out, "");
 }

@@ -5,20 +5,15 @@
 #include "harness/cmocka.h"
 #include "tests/support/command.h"
 
-#include "base/error.h"
 #include "parties/command/command.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 struct plan_fixture {
     char folder[40], study[80], rows[80], out[80], err[80];
     struct command_outcome o;
 };
 
-#define TREFOIL(f, ...)                                                                            \
-    support_command(&(f)->o, (f)->out, (f)->err, (const char *const[]){__VA_ARGS__, NULL})
+#define TREFOIL(code, f, ...)                                                                      \
+    support_ends(code, &(f)->o, (f)->out, (f)->err, (const char *const[]){__VA_ARGS__, NULL})
 
 static int setup(void **state)
 {
@@ -85,12 +80,10 @@ static void expect_verdict(struct plan_fixture *f, const struct made_study *s, c
                            const char *helps, const char *better)
 {
     static const char *const first[] = {"useful at ", "helps most: ", "better means: ", "study "};
-    char *line;
     write_study(f, s);
-    TREFOIL(f, "plan", f->study);
-    assert_int_equal(f->o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, f, "plan", f->study);
     support_says(f->o.out, "not yet: ");
-    line = strchr(f->o.out, '\n');
+    char *line = strchr(f->o.out, '\n');
     for (size_t i = 0; i < 4; i++, line = strchr(line + 1, '\n')) {
         assert_memory_equal(line + 1, first[i], strlen(first[i]));
         assert_true(strcspn(line + 1, "\n") <= 80);
@@ -120,11 +113,9 @@ static double simulate(struct plan_fixture *f, struct made_study s, const char *
     *none = 0;
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
         char number[12];
-        const char *line;
         snprintf(number, sizeof number, "%u", seed);
-        TREFOIL(f, "plan", f->study, "--simulate", "--seed", number);
-        assert_int_equal(f->o.code, EXIT_OK);
-        line = strstr(f->o.out, "mean error of a correlation: ");
+        TREFOIL(EXIT_OK, f, "plan", f->study, "--simulate", "--seed", number);
+        const char *line = strstr(f->o.out, "mean error of a correlation: ");
         assert_non_null(line);
         sum += figure(line, "correlation: ") / SEEDS;
         *none += figure(line, "independent columns ") / SEEDS;
@@ -186,19 +177,17 @@ TEST(a_simulation_needs_no_key_and_repeats_by_its_seed)
     static const struct made_study s = {3, 1, 5, 500, 1, "rounds: 3"};
     static char first[sizeof((struct command_outcome *)0)->out];
     struct plan_fixture *f = *state;
-    const char *figures;
     write_study(f, &s);
-    TREFOIL(f, "plan", f->study, "--simulate", "--seed", "5");
-    assert_int_equal(f->o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, f, "plan", f->study, "--simulate", "--seed", "5");
     support_says(f->o.out, "simulation on 500 invented rows");
     support_says(f->o.out, "500 real rows, 500 synthetic rows, 6 marginals");
     assert_null(strstr(f->o.err, "NOT PRIVATE"));
-    figures = strstr(f->o.out, "500 real rows"); /* before it are times */
+    const char *figures = strstr(f->o.out, "500 real rows"); /* before it are times */
     assert_non_null(figures);
     strcpy(first, figures);
-    TREFOIL(f, "plan", f->study, "--simulate", "--seed", "5");
+    TREFOIL(EXIT_OK, f, "plan", f->study, "--simulate", "--seed", "5");
     assert_string_equal(strstr(f->o.out, "500 real rows"), first);
-    TREFOIL(f, "plan", f->study, "--simulate", "--seed", "6");
+    TREFOIL(EXIT_OK, f, "plan", f->study, "--simulate", "--seed", "6");
     assert_string_not_equal(strstr(f->o.out, "500 real rows"), first);
 }
 
@@ -219,16 +208,13 @@ TEST(a_simulation_takes_public_rows)
     struct plan_fixture *f = *state;
     write_study(f, &s);
     write_rows(f, 400);
-    TREFOIL(f, "plan", f->study, "--simulate", "--like", f->rows);
-    assert_int_equal(f->o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, f, "plan", f->study, "--simulate", "--like", f->rows);
     support_says(f->o.out, "simulation on the 400 rows of ");
     support_says(f->o.out, "  +1.000  "); /* the correlation of these rows */
     write_rows(f, 700);
-    TREFOIL(f, "plan", f->study, "--simulate", "--like", f->rows);
-    assert_int_equal(f->o.code, EXIT_BAD_DATA);
+    TREFOIL(EXIT_BAD_DATA, f, "plan", f->study, "--simulate", "--like", f->rows);
     support_says(f->o.err, "has 700 rows; the study's owners may have 600 (max_rows)");
-    TREFOIL(f, "plan", f->study, "--like", f->rows);
-    assert_int_equal(f->o.code, EXIT_USAGE);
+    TREFOIL(EXIT_USAGE, f, "plan", f->study, "--like", f->rows);
 }
 
 int main(void)

@@ -4,8 +4,6 @@
  */
 #include "tests/support/scene.h"
 
-#include <stdlib.h>
-
 struct size {
     const char *name, *domain, *workload; /* the domain by its name */
     unsigned rounds;
@@ -86,14 +84,13 @@ static double planned_bytes(struct scene *c)
 {
     static const char before[] = "the analyst's program about ";
     struct bytes b CLEAN(bytes_clear) = {0};
-    double bytes;
     char *at, *unit;
     EXPECT(0, file(c, "plan.txt"), 10, "plan", c->s.path);
     OK(file_read(file(c, "plan.txt"), 1 << 20, &b, NULL));
     bytes_put_u8(&b, 0);
     at = strstr((char *)b.data, before);
     assert_non_null(at);
-    bytes = strtod(at + sizeof before - 1, &unit);
+    double bytes = strtod(at + sizeof before - 1, &unit);
     bytes *= unit[1] == 'k' ? 1e3 : unit[1] == 'M' ? 1e6 : 1e9;
     return bytes;
 }
@@ -125,8 +122,6 @@ TEST(the_plan_says_what_a_run_takes)
                                   .rounds = size->rounds,
                                   .epsilon = 8,
                                   .part = parts};
-        struct scene c CLEAN(scene_free);
-        double planned, taken;
         if (size->large && getenv("TREFOIL_LONG") == NULL)
             continue;
         if (size->domain != NULL) {
@@ -136,15 +131,15 @@ TEST(the_plan_says_what_a_run_takes)
             o.domain = domain;
         }
         snprintf(part, sizeof part, "    max_rows: %s\n    as: counts\n", size->rows);
-        c = scene_new(&o);
+        struct scene c CLEAN(scene_free) = scene_new(&o);
         if (size->pairs > 0)
             write_pairs(&c, size->pairs);
         share_everything(&c);
-        planned = planned_bytes(&c);
+        double planned = planned_bytes(&c);
         assert_int_equal(
             support_contains(file(&c, "plan.txt"), "values with few rows taken as merged"),
             size->merges);
-        taken = taken_bytes(&c, size);
+        double taken = taken_bytes(&c, size);
         print_message("# %s: planned %.1f MB, taken %.1f MB\n", size->name, planned / 1e6,
                       taken / 1e6);
         /* one processor takes less, since it fits one model at a time; so do merged bins */

@@ -4,7 +4,6 @@
 #include "aim/model/model_file.h"
 #include "aim/run/loop.h"
 #include "aim/run/plaintext.h"
-#include "base/file.h"
 #include "harness/process.h"
 #include "parties/analyst/release.h"
 #include "parties/command/command.h"
@@ -12,7 +11,6 @@
 #include "tests/support/result.h"
 
 #include <jansson.h>
-#include <string.h>
 
 struct refit_stage {
     struct support_study s;
@@ -22,19 +20,20 @@ struct refit_stage {
 #define path(...) support_path(&g.s, __VA_ARGS__)
 
 /* A study of 300 rows, and the folder `result` that trefoil aim made of it. */
-static void stage_of(struct refit_stage *g, const char *more, unsigned sweeps)
+static struct refit_stage stage_of(const char *more, unsigned sweeps)
 {
+    struct refit_stage g = {0};
     const char *rows;
-    NEW_STUDY(&g->s, NULL, .owners = 1, .rounds = 6, .sweeps = sweeps, .more = more);
-    rows = support_path(&g->s, "rows.csv");
-    OK(support_csv(rows, g->s.study->domain, 300, 1));
-    TREFOIL(g, "aim", g->s.path, rows, "--out", support_path(&g->s, "result"));
-    assert_int_equal(g->o.code, EXIT_OK);
+    NEW_STUDY(&g.s, NULL, .owners = 1, .rounds = 6, .sweeps = sweeps, .more = more);
+    rows = support_path(&g.s, "rows.csv");
+    OK(support_csv(rows, g.s.study->domain, 300, 1));
+    TREFOIL(EXIT_OK, &g, "aim", g.s.path, rows, "--out", support_path(&g.s, "result"));
+    return g;
 }
 
-static void stage_new(struct refit_stage *g, const char *more)
+static struct refit_stage stage_new(const char *more)
 {
-    stage_of(g, more, 0);
+    return stage_of(more, 0);
 }
 
 static void stage_free(struct refit_stage *g)
@@ -48,32 +47,26 @@ static void stage_free(struct refit_stage *g)
 TEST(the_runs_model_comes_again)
 {
     static const char *const files[] = {"model", "errors", "measurements.json", "synthetic.csv"};
-    struct refit_stage g CLEAN(stage_free);
-    stage_new(&g, "impossible: [{age: 8, ward: d}]\n");
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"));
-    assert_int_equal(g.o.code, EXIT_OK);
+    struct refit_stage g CLEAN(stage_free) = stage_new("impossible: [{age: 8, ward: d}]\n");
+    TREFOIL(EXIT_OK, &g, "refit", path("result"), "--out", path("again"));
     support_says(g.o.out, "nothing is charged");
     for (size_t i = 0; i < 4; i++)
         assert_true(support_same_files(path("result/%s", files[i]), path("again/%s", files[i])));
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--seed", "2");
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "refit", path("result"), "--out", path("again"), "--seed", "2");
     assert_true(support_same_files(path("result/model"), path("again/model")));
     assert_false(support_same_files(path("result/synthetic.csv"), path("again/synthetic.csv")));
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--quick");
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "refit", path("result"), "--out", path("again"), "--quick");
     assert_true(support_same_files(path("result/model"), path("again/model")));
     assert_false(file_is_there(path("again/errors")));
-    TREFOIL(&g, "query", path("again"), "SELECT COUNT(*) FROM t");
+    TREFOIL(EXIT_OK, &g, "query", path("again"), "SELECT COUNT(*) FROM t");
     EACH(support_says, g.o.err, "no intervals", "trefoil refit");
 }
 
 /* Nothing else of a run has what its sweeps opened. */
 TEST(scores_are_kept)
 {
-    struct refit_stage g CLEAN(stage_free);
-    stage_of(&g, NULL, 2);
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--quick");
-    assert_int_equal(g.o.code, EXIT_OK);
+    struct refit_stage g CLEAN(stage_free) = stage_of(NULL, 2);
+    TREFOIL(EXIT_OK, &g, "refit", path("result"), "--out", path("again"), "--quick");
     assert_true(
         support_same_files(path("result/measurements.json"), path("again/measurements.json")));
 }
@@ -82,15 +75,12 @@ TEST(scores_are_kept)
 TEST(answers_have_intervals)
 {
     static const char text[] = "SELECT COUNT(*), MODE(ward) FROM t";
-    struct refit_stage g CLEAN(stage_free);
-    json_t *root, *one, *answer;
-    stage_new(&g, NULL);
-    TREFOIL(&g, "query", path("result"), text, "--json");
-    assert_int_equal(g.o.code, EXIT_OK);
-    root = json_loads(g.o.out, 0, NULL);
-    one = json_array_get(root, 0);
+    struct refit_stage g CLEAN(stage_free) = stage_new(NULL);
+    TREFOIL(EXIT_OK, &g, "query", path("result"), text, "--json");
+    json_auto_t *root = json_loads(g.o.out, 0, NULL);
+    json_t *one = json_array_get(root, 0);
     assert_true(json_real_value(json_object_get(one, "level")) == 0.95);
-    answer = json_object_get(json_array_get(json_object_get(one, "lines"), 0), "answers");
+    json_t *answer = json_object_get(json_array_get(json_object_get(one, "lines"), 0), "answers");
     one = json_array_get(answer, 1);
     answer = json_array_get(answer, 0);
     assert_true(json_real_value(json_object_get(answer, "low")) <
@@ -99,25 +89,22 @@ TEST(answers_have_intervals)
                 json_real_value(json_object_get(answer, "answer")));
     assert_true(json_is_null(json_object_get(one, "low")));
     assert_true(json_real_value(json_object_get(one, "agreed")) > 0);
-    json_decref(root);
-    TREFOIL(&g, "query", path("result/model"), text, "--csv", "--level", "0.5");
+    TREFOIL(EXIT_OK, &g, "query", path("result/model"), text, "--csv", "--level", "0.5");
     support_says(g.o.out, "COUNT(*),COUNT(*) low,COUNT(*) high,MODE(ward),MODE(ward) low,");
     support_says(g.o.out, ",rows,together\n");
-    TREFOIL(&g, "query", path("result"), text, "--level", "0.9");
+    TREFOIL(EXIT_OK, &g, "query", path("result"), text, "--level", "0.9");
     EACH(support_says, g.o.out, "90 %", " to ", "agree");
-    TREFOIL(&g, "query", path("result"),
+    TREFOIL(EXIT_OK, &g, "query", path("result"),
             "SELECT COUNT(*) FROM t WHERE age > 3 AND sex = 'm' AND died = "
             "'yes' AND ward = 'a'");
     support_says(g.o.out, "independence");
     for (const char *const *level = (const char *const[]){"1", "0.4", "x", NULL}; *level != NULL;
          level++) {
-        TREFOIL(&g, "query", path("result"), text, "--level", *level);
-        assert_int_equal(g.o.code, EXIT_USAGE);
+        TREFOIL(EXIT_USAGE, &g, "query", path("result"), text, "--level", *level);
         support_says(g.o.err, "--level must be a number from 0.5 to 0.9999");
     }
     OK(file_write(path("result/errors"), 0600, "x", 1, NULL));
-    TREFOIL(&g, "query", path("result"), text);
-    assert_int_equal(g.o.code, EXIT_BAD_DATA);
+    TREFOIL(EXIT_BAD_DATA, &g, "query", path("result"), text);
     support_says(g.o.err, "trefoil refit makes it anew");
 }
 
@@ -134,11 +121,11 @@ static double cell(const char *model, uint16_t a, uint16_t b, uint32_t at)
 }
 
 /* With combinations that cannot occur, from a file z.yaml. */
-static void refit_impossible(struct refit_stage *g, const char *zeros)
+static void refit_impossible(int code, struct refit_stage *g, const char *zeros)
 {
     const char *const file = support_path(&g->s, "z.yaml");
     OK(file_write(file, 0600, zeros, strlen(zeros), NULL));
-    TREFOIL(g, "refit", support_path(&g->s, "result"), "--out", support_path(&g->s, "again"),
+    TREFOIL(code, g, "refit", support_path(&g->s, "result"), "--out", support_path(&g->s, "again"),
             "--impossible", file);
 }
 
@@ -150,13 +137,11 @@ TEST(zeros_are_zero)
     static const char zeros[] = "impossible:\n"
                                 "  - {sex: m, died: \"yes\"}\n"
                                 "  - {age: 0, ward: a}\n";
-    struct refit_stage g CLEAN(stage_free);
+    struct refit_stage g CLEAN(stage_free) = stage_new("impossible: [{age: 8, ward: d}]\n"
+                                                       "model: {apart: [age, ward]}\n");
     /* apart: values that a run has merged take no zeros of their own */
-    stage_new(&g, "impossible: [{age: 8, ward: d}]\n"
-                  "model: {apart: [age, ward]}\n");
     assert_true(cell(path("result/model"), 0, 2, 0) > 0 && cell(path("result/model"), 1, 4, 3) > 0);
-    refit_impossible(&g, zeros);
-    assert_int_equal(g.o.code, EXIT_OK);
+    refit_impossible(EXIT_OK, &g, zeros);
     assert_true(cell(path("again/model"), 1, 4, 3) == 0);         /* sex m, died yes */
     assert_true(cell(path("again/model"), 0, 2, 0) == 0);         /* age 0, ward a */
     assert_true(cell(path("again/model"), 0, 2, 8 * 5 + 3) == 0); /* age 8, ward d */
@@ -167,10 +152,8 @@ TEST(zeros_are_zero)
 TEST(zeros_of_many_rows_are_doubted)
 {
     static const char zeros[] = "impossible: [{sex: m}]\n";
-    struct refit_stage g CLEAN(stage_free);
-    stage_new(&g, NULL);
-    refit_impossible(&g, zeros);
-    assert_int_equal(g.o.code, EXIT_OK);
+    struct refit_stage g CLEAN(stage_free) = stage_new(NULL);
+    refit_impossible(EXIT_OK, &g, zeros);
     support_says(g.o.err, "z.yaml: what cannot occur hardly fits what was measured");
     support_says(g.o.err, " rows were, of sex");
 }
@@ -230,11 +213,9 @@ static void run_joining(const struct refit_stage *g)
 
 TEST(who_joined_is_counted_as_in_the_run)
 {
-    struct refit_stage g CLEAN(stage_free);
-    stage_new(&g, NULL);
+    struct refit_stage g CLEAN(stage_free) = stage_new(NULL);
     run_joining(&g);
-    TREFOIL(&g, "refit", path("joined"), "--out", path("again"));
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "refit", path("joined"), "--out", path("again"));
     assert_true(support_same_files(path("joined/model"), path("again/model")));
     assert_true(
         support_same_files(path("joined/measurements.json"), path("again/measurements.json")));
@@ -243,15 +224,13 @@ TEST(who_joined_is_counted_as_in_the_run)
 /* The run has the study's iterations, and the refit those of the command line. */
 TEST(iterations_are_those_asked_for)
 {
-    struct refit_stage g CLEAN(stage_free);
-    stage_new(&g, "model: {iterations: 1, final_iterations: 9}\n");
+    struct refit_stage g CLEAN(stage_free) = stage_new(
+        "model: {iterations: 1, final_iterations: 9}\n");
     run_joining(&g);
-    TREFOIL(&g, "refit", path("joined"), "--out", path("again"), "--iterations", "9", "--between",
-            "1");
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "refit", path("joined"), "--out", path("again"), "--iterations", "9",
+            "--between", "1");
     assert_true(support_same_files(path("joined/model"), path("again/model")));
-    TREFOIL(&g, "refit", path("joined"), "--out", path("again"));
-    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(EXIT_OK, &g, "refit", path("joined"), "--out", path("again"));
     assert_false(support_same_files(path("joined/model"), path("again/model")));
 }
 
@@ -285,14 +264,12 @@ TEST(bad_files_name_their_field)
          "\"values\":[1,2,null,4,5,6,7,8,9]},{\"attributes\":[\"age\"],",
          "measurements[0].values must be numbers"},
     };
-    struct refit_stage g CLEAN(stage_free);
-    stage_new(&g, NULL);
+    struct refit_stage g CLEAN(stage_free) = stage_new(NULL);
     OK(support_copy(path("result/measurements.json"), path("whole")));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_true(support_edit(path("whole"), path("result/measurements.json"),
                                  (const char *const[]){cases[i].find, cases[i].put, NULL}));
-        TREFOIL(&g, "refit", path("result"), "--out", path("again"));
-        assert_int_equal(g.o.code, EXIT_BAD_DATA);
+        TREFOIL(EXIT_BAD_DATA, &g, "refit", path("result"), "--out", path("again"));
         EACH(support_says, g.o.err, "measurements.json", cases[i].words);
         assert_false(file_is_there(path("again")));
     }
@@ -302,27 +279,21 @@ TEST(mistakes_are_answered)
 {
     static const char unknown[] = "impossible:\n  - {age: 3, wart: a}\n";
     static const char other[] = "{\"terms\": \"of another study\"}";
-    struct refit_stage g CLEAN(stage_free);
-    stage_new(&g, NULL);
-    refit_impossible(&g, unknown);
-    assert_int_equal(g.o.code, EXIT_CONFIG);
+    struct refit_stage g CLEAN(stage_free) = stage_new(NULL);
+    refit_impossible(EXIT_CONFIG, &g, unknown);
     EACH(support_says, g.o.err, "z.yaml:2:14: ", "wart");
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--impossible", g.s.path);
-    assert_int_equal(g.o.code, EXIT_CONFIG);
+    TREFOIL(EXIT_CONFIG, &g, "refit", path("result"), "--out", path("again"), "--impossible",
+            g.s.path);
     support_says(g.o.err, "impossible");
-    TREFOIL(&g, "refit", path("result"), "--out", path("result/."));
-    assert_int_equal(g.o.code, EXIT_USAGE);
+    TREFOIL(EXIT_USAGE, &g, "refit", path("result"), "--out", path("result/."));
     support_says(g.o.err, "name another folder");
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--iterations", "0");
-    assert_int_equal(g.o.code, EXIT_USAGE);
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--study", g.s.path);
-    assert_int_equal(g.o.code, EXIT_USAGE); /* aim keeps no numbers of a run */
+    TREFOIL(EXIT_USAGE, &g, "refit", path("result"), "--out", path("again"), "--iterations", "0");
+    TREFOIL(EXIT_USAGE, &g, "refit", path("result"), "--out", path("again"), "--study",
+            g.s.path); /* aim keeps no numbers of a run */
     support_says(g.o.err, "result/stats.json, of which the report of a run is made");
     OK(file_write(path("result/stats.json"), 0600, other, sizeof other - 1, NULL));
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--study", g.s.path);
-    assert_int_equal(g.o.code, EXIT_CONFIG);
+    TREFOIL(EXIT_CONFIG, &g, "refit", path("result"), "--out", path("again"), "--study", g.s.path);
     support_says(g.o.err, "result does not belong to study");
-    TREFOIL(&g, "refit", path("rows.csv"), "--out", path("again"));
-    assert_int_equal(g.o.code, EXIT_RUNTIME);
+    TREFOIL(EXIT_RUNTIME, &g, "refit", path("rows.csv"), "--out", path("again"));
     assert_false(file_is_there(path("again")));
 }

@@ -1,15 +1,11 @@
 /* parties/display/progress: what a run shows, line by line, on a terminal and off one. */
 #include "harness/cmocka.h"
 
-#include "base/log.h"
 #include "base/words.h"
 #include "parties/display/progress.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 struct screen {
     char *text;

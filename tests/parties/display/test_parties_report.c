@@ -9,8 +9,6 @@
 #include "aim/model/model_file.h"
 #include "aim/run/output.h"
 #include "aim/workload/tabulate.h"
-#include "base/file.h"
-#include "base/memory.h"
 #include "harness/process.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
@@ -19,9 +17,6 @@
 #include "parties/exchange/price.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* --- a checker of markup ---------------------------------------------------------------------- */
 
@@ -159,23 +154,24 @@ static void write_result(struct report_stage *g)
  * A run that begins with the rows of so many owners (0: of all), and from round 2 on has those of
  * so many.
  */
-static void stage_joined(struct report_stage *g, const struct study_options *o, size_t began_with,
-                         size_t ended_with)
+static struct report_stage stage_joined(const struct study_options *o, size_t began_with,
+                                        size_t ended_with)
 {
-    memset(g, 0, sizeof *g);
-    if (support_study_new(&g->s, o, &silent) != ERR_OK)
+    struct report_stage g = {0};
+    if (support_study_new(&g.s, o, &silent) != ERR_OK)
         fail_msg("%s", said);
-    g->began_with = began_with > 0 ? began_with : g->s.study->owners;
-    g->ended_with = ended_with > 0 ? ended_with : g->s.study->owners;
-    OK(support_table(&g->table, g->s.study->domain, 3000, 5));
-    support_study_file(&g->s, "result", g->folder);
-    OK(file_folder(g->folder, &silent));
-    write_result(g);
+    g.began_with = began_with > 0 ? began_with : g.s.study->owners;
+    g.ended_with = ended_with > 0 ? ended_with : g.s.study->owners;
+    OK(support_table(&g.table, g.s.study->domain, 3000, 5));
+    support_study_file(&g.s, "result", g.folder);
+    OK(file_folder(g.folder, &silent));
+    write_result(&g);
+    return g;
 }
 
-static void stage_new(struct report_stage *g, const struct study_options *o)
+static struct report_stage stage_new(const struct study_options *o)
 {
-    stage_joined(g, o, 0, 0);
+    return stage_joined(o, 0, 0);
 }
 
 static void stage_free(struct report_stage *g)
@@ -197,8 +193,7 @@ static size_t count_of(const char *text, const char *what)
 
 TEST(a_run_in_words_and_pictures)
 {
-    struct report_stage g CLEAN(stage_free);
-    stage_new(&g, OPTIONS(.rounds = 3));
+    struct report_stage g CLEAN(stage_free) = stage_new(OPTIONS(.rounds = 3));
     write_page(&g, g.folder, NULL);
     EACH(expect, &g, "<h1>Study test</h1>",
          "Each server was trusted to follow the protocol (security: semi-honest).",
@@ -227,8 +222,7 @@ TEST(a_run_in_words_and_pictures)
 TEST(whose_rows_are_counted)
 {
     const struct study_options o = {.rounds = 3};
-    struct report_stage g;
-    stage_joined(&g, &o, 2, 3);
+    struct report_stage g CLEAN(stage_free) = stage_joined(&o, 2, 3);
     write_page(&g, g.folder, NULL);
     EACH(expect, &g,
          "3 owners could bring records: o0, o1 and o2. The rows of 2 of them were counted, "
@@ -236,17 +230,15 @@ TEST(whose_rows_are_counted)
          "the final number of rows. Three servers",
          g.rows, "the band does not cover how the others' rows differ");
     stage_free(&g);
-    stage_joined(&g, &o, 2, 2);
+    g = stage_joined(&o, 2, 2);
     write_page(&g, g.folder, NULL);
     EACH(expect, &g, "The rows of 2 of them were counted. Three servers", g.rows);
     expect_not(&g, "the band does not cover");
-    stage_free(&g);
 }
 
 TEST(published_margins_are_named)
 {
-    struct report_stage g CLEAN(stage_free);
-    stage_new(&g, OPTIONS(.rounds = 1));
+    struct report_stage g CLEAN(stage_free) = stage_new(OPTIONS(.rounds = 1));
     write_page(&g, g.folder, NULL);
     expect_not(&g, "published margin");
     g.knowns = 2;
@@ -262,8 +254,7 @@ TEST(published_margins_are_named)
  */
 TEST(a_run_that_is_continued_is_counted_as_a_whole)
 {
-    struct report_stage g CLEAN(stage_free);
-    stage_new(&g, OPTIONS(.rounds = 2));
+    struct report_stage g CLEAN(stage_free) = stage_new(OPTIONS(.rounds = 2));
     write_page(&g, g.folder, NULL);
     expect(&g, "<b>3.5 s</b><small>at work</small>");
     expect(&g, "<b>18.0 MB</b><small>between the servers</small>");
@@ -297,14 +288,12 @@ static void copy_file(const char *from, const char *to, const char *name)
 TEST(it_is_made_of_opened_values_alone)
 {
     static const char *const inputs[] = {"measurements.json", "model", "stats.json"};
-    struct report_stage g CLEAN(stage_free);
+    struct report_stage g CLEAN(stage_free) = stage_new(OPTIONS(.rounds = 2));
     struct bytes first CLEAN(bytes_clear) = {0};
-    char other[SUPPORT_PATH];
-    stage_new(&g, OPTIONS(.rounds = 2));
     write_page(&g, g.folder, NULL);
     bytes_put(&first, g.page.data, g.page.size);
     table_free(&g.table);
-    support_study_file(&g.s, "other", other);
+    const char *other = support_path(&g.s, "other");
     OK(file_folder(other, &silent));
     for (size_t i = 0; i < 3; i++) {
         assert_int_not_equal(report_write(other, g.s.study, NULL, NULL, &silent), ERR_OK);
@@ -352,8 +341,7 @@ TEST(damaged_files_are_refused)
     };
     char said_now[512];
     struct log log = {.buffer = said_now, .buffer_size = sizeof said_now};
-    struct report_stage g CLEAN(stage_free);
-    stage_new(&g, OPTIONS(.rounds = 2));
+    struct report_stage g CLEAN(stage_free) = stage_new(OPTIONS(.rounds = 2));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char path[SUPPORT_PATH + 32];
         struct bytes whole CLEAN(bytes_clear) = {0};
@@ -375,12 +363,10 @@ TEST(measurements_in_another_order_are_refused)
 {
     char said_now[512] = "", path[SUPPORT_PATH + 32];
     struct log log = {.buffer = said_now, .buffer_size = sizeof said_now};
-    json_t *doc, *list;
-    struct report_stage g CLEAN(stage_free);
-    stage_new(&g, OPTIONS(.rounds = 1));
+    struct report_stage g CLEAN(stage_free) = stage_new(OPTIONS(.rounds = 1));
     snprintf(path, sizeof path, "%s/measurements.json", g.folder);
-    doc = json_load_file(path, 0, NULL);
-    list = json_object_get(doc, "measurements");
+    json_auto_t *doc = json_load_file(path, 0, NULL);
+    json_t *list = json_object_get(doc, "measurements");
     assert_int_equal(json_array_size(list), 6);
     for (unsigned k = 0; k < 2; k++) {
         assert_int_equal(json_array_insert(list, 2, json_array_get(list, k == 0 ? 5 : 0)), 0);
@@ -389,7 +375,6 @@ TEST(measurements_in_another_order_are_refused)
         assert_int_equal(report_write(g.folder, g.s.study, NULL, NULL, &log), ERR_FORMAT);
         support_says(said_now, "measurements[2].attributes comes too early");
     }
-    json_decref(doc);
 }
 
 /*
@@ -399,8 +384,7 @@ TEST(measurements_in_another_order_are_refused)
 TEST(long_paths_are_refused)
 {
     static const size_t sizes[] = {4085, 4091};
-    struct report_stage g CLEAN(stage_free);
-    stage_new(&g, OPTIONS(.rounds = 1));
+    struct report_stage g CLEAN(stage_free) = stage_new(OPTIONS(.rounds = 1));
     for (size_t i = 0; i < 2; i++) {
         char folder[FILE_PATH] = "/", said_now[4500] = "";
         struct log log = {.buffer = said_now, .buffer_size = sizeof said_now};
@@ -415,8 +399,7 @@ TEST(long_paths_are_refused)
 
 TEST(many_owners_persons_and_exact_noise_are_told)
 {
-    struct report_stage g CLEAN(stage_free);
-    stage_new(&g, OPTIONS(.owners = 10, .rounds = 1));
+    struct report_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 10, .rounds = 1));
     g.s.study->rows_per_person = 2;
     g.s.study->noise = NOISE_DISCRETE;
     g.s.study->security = STUDY_ABORT;
@@ -439,9 +422,7 @@ TEST(many_owners_persons_and_exact_noise_are_told)
 
 TEST(names_stay_text)
 {
-    struct report_stage g CLEAN(stage_free);
-    stage_new(
-        &g,
+    struct report_stage g CLEAN(stage_free) = stage_new(
         OPTIONS(.rounds = 2,
                 .domain = "domain:\n"
                           "  - {name: '<script>alert(1)</script>', kind: categorical, values: "
@@ -472,15 +453,16 @@ static void opened_free(struct report_opened *o)
     domain_free(&o->d);
 }
 
-static void open_result(struct report_opened *o, const struct report_stage *g)
+static struct report_opened open_result(const struct report_stage *g)
 {
     char path[SUPPORT_PATH + 32];
-    memset(o, 0, sizeof *o);
+    struct report_opened o = {0};
     snprintf(path, sizeof path, "%s/model", g->folder);
-    OK(model_load(&o->m, &o->d, path, MODEL_FILE_CELLS, &silent));
+    OK(model_load(&o.m, &o.d, path, MODEL_FILE_CELLS, &silent));
     snprintf(path, sizeof path, "%s/measurements.json", g->folder);
-    OK(output_read(&o->found, path, o->d, &silent));
-    OK(model_densities(&o->inside, o->m, &silent));
+    OK(output_read(&o.found, path, o.d, &silent));
+    OK(model_densities(&o.inside, o.m, &silent));
+    return o;
 }
 
 /* The model's counts of one or two attributes. */
@@ -523,9 +505,8 @@ static const char *next_shape(const char *at, struct report_shape *s)
 static const char *path_of(const struct report_stage *g, const char *attribute, const char *class)
 {
     char words[96];
-    const char *at;
     snprintf(words, sizeof words, "<figcaption>%s</figcaption>", attribute);
-    at = strstr(text_of(g), words);
+    const char *at = strstr(text_of(g), words);
     assert_non_null(at);
     snprintf(words, sizeof words, "<path class=\"%s\" d=\"", class);
     at = strstr(at, words);
@@ -540,21 +521,18 @@ static const char *path_of(const struct report_stage *g, const char *attribute, 
 TEST(bins_are_drawn_to_their_width)
 {
     static const double edges[] = {0, 10, 15, 40, 70, 90};
-    struct report_stage g CLEAN(stage_free);
-    struct report_opened r CLEAN(opened_free);
+    struct report_stage g CLEAN(stage_free) = stage_new(
+        OPTIONS(.rounds = 1, .epsilon = 4,
+                .domain = "domain:\n"
+                          "  - {name: x, kind: numeric, edges: [0, 10, 15, 40, 70, 90], "
+                          "spikes: [0], missing: ''}\n"
+                          "  - {name: y, kind: integer, min: 0, max: 3}\n"));
     struct report_shape s[5];
-    double *counts CLEAN(memory_release) = NULL;
     double all = 0, area = 0;
-    const char *at;
-    stage_new(&g, OPTIONS(.rounds = 1, .epsilon = 4,
-                          .domain = "domain:\n"
-                                    "  - {name: x, kind: numeric, edges: [0, 10, 15, 40, 70, 90], "
-                                    "spikes: [0], missing: ''}\n"
-                                    "  - {name: y, kind: integer, min: 0, max: 3}\n"));
     write_page(&g, g.folder, NULL);
-    open_result(&r, &g);
-    counts = counts_of(&r, &(struct clique){1, {0}});
-    at = path_of(&g, "x", "model");
+    struct report_opened r CLEAN(opened_free) = open_result(&g);
+    double *counts CLEAN(memory_release) = counts_of(&r, &(struct clique){1, {0}});
+    const char *at = path_of(&g, "x", "model");
     for (unsigned i = 0; i < 5; i++) {
         at = next_shape(at, &s[i]);
         all += counts[i + 1];
@@ -586,10 +564,10 @@ TEST(bins_that_would_leave_no_room_are_drawn_otherwise)
                   "The bins' widths differ too much to be drawn to scale", 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char domain[256];
-        struct report_stage g CLEAN(stage_free);
         snprintf(domain, sizeof domain, "domain:\n  - {name: x, kind: numeric, edges: %s}\n",
                  cases[i].edges);
-        stage_new(&g, OPTIONS(.rounds = 0, .workload = "{all: 1}", .domain = domain));
+        struct report_stage g CLEAN(stage_free) = stage_new(
+            OPTIONS(.rounds = 0, .workload = "{all: 1}", .domain = domain));
         write_page(&g, g.folder, NULL);
         expect(&g, cases[i].says);
         assert_int_equal(count_of(text_of(&g), "<path class=\"break\""), cases[i].breaks);
@@ -640,17 +618,16 @@ TEST(measured_pairs_are_marked_and_no_others)
 {
     static const char *const workloads[] = {"{all: 2}", "{all: 3}"};
     for (size_t i = 0; i < 2; i++) {
-        struct report_stage g CLEAN(stage_free);
-        struct report_opened r CLEAN(opened_free);
-        size_t discs, rings;
-        stage_new(&g, OPTIONS(.rounds = 3, .workload = workloads[i], .epsilon = 4));
+        struct report_stage g CLEAN(stage_free) = stage_new(
+            OPTIONS(.rounds = 3, .workload = workloads[i], .epsilon = 4));
         write_page(&g, g.folder, NULL);
-        open_result(&r, &g);
+        struct report_opened r CLEAN(opened_free) = open_result(&g);
         for (uint16_t y = 1; y < r.d->attributes; y++)
             for (uint16_t x = 0; x < y; x++)
                 expect_marks(&g, &r, x, y);
-        discs = count_of(text_of(&g), "<circle class=\"disc\"") - 1; /* and those of the key */
-        rings = count_of(text_of(&g), "<circle class=\"ring\"") - 1;
+        size_t discs = count_of(text_of(&g), "<circle class=\"disc\"") -
+                       1; /* and those of the key */
+        size_t rings = count_of(text_of(&g), "<circle class=\"ring\"") - 1;
         assert_int_equal(discs, count_of(text_of(&g), ": measured, "));
         assert_int_equal(rings, count_of(text_of(&g), ": measured with others, "));
         assert_int_equal(10 - discs - rings, count_of(text_of(&g), ": not measured, "));
@@ -666,18 +643,16 @@ TEST(measured_pairs_are_marked_and_no_others)
 static void expect_signs(const char *b_values, double epsilon, bool some)
 {
     char domain[256], words[96], *path = NULL;
-    struct report_stage g CLEAN(stage_free);
-    struct report_opened r CLEAN(opened_free);
-    double *counts CLEAN(memory_release) = NULL;
     double of_a[2] = {0}, of_b[8] = {0}, all = 0, known = 0, noise;
     size_t cells, more = 0, fewer = 0;
     snprintf(domain, sizeof domain,
              "domain:\n  - {name: a, kind: categorical, values: [p, q]}\n"
              "  - {name: b, kind: categorical, values: %s}\n",
              b_values);
-    stage_new(&g, OPTIONS(.rounds = 4, .epsilon = epsilon, .domain = domain));
+    struct report_stage g CLEAN(stage_free) = stage_new(
+        OPTIONS(.rounds = 4, .epsilon = epsilon, .domain = domain));
     write_page(&g, g.folder, NULL);
-    open_result(&r, &g);
+    struct report_opened r CLEAN(opened_free) = open_result(&g);
     for (size_t i = 2; i < r.found.measurements; i++)
         if (r.found.measurement[i].clique.n == 2)
             known += 1 / pow(r.found.measurement[i].sigma, 2);
@@ -686,7 +661,7 @@ static void expect_signs(const char *b_values, double epsilon, bool some)
         return;
     }
     noise = 2 / sqrt(known);
-    counts = counts_of(&r, &(struct clique){2, {0, 1}});
+    double *counts CLEAN(memory_release) = counts_of(&r, &(struct clique){2, {0, 1}});
     cells = 2 * r.d->attribute[1].size;
     for (size_t i = 0; i < cells; i++) {
         of_a[i / (cells / 2)] += counts[i];
@@ -732,7 +707,6 @@ TEST(large_attributes_are_added_up)
         .domain = domain,
         .epsilon = 4,
         .more = "impossible:\n  - {l: [z25, a26, b27]}\n"}; /* the same: the model has 0 of each */
-    struct report_stage g CLEAN(stage_free);
     struct report_shape s;
     const char *at;
     double sum = 0;
@@ -741,7 +715,7 @@ TEST(large_attributes_are_added_up)
         snprintf(domain + strlen(domain), sizeof domain - strlen(domain), "%s%c%u",
                  i > 0 ? ", " : "", 'a' + (char)(i % 26), i);
     strcat(domain, "]}\n");
-    stage_new(&g, &o);
+    struct report_stage g CLEAN(stage_free) = stage_new(&o);
     write_page(&g, g.folder, NULL);
     for (at = path_of(&g, "n", "model"); *at == 'M'; bars++)
         at = next_shape(at, &s);
@@ -766,12 +740,12 @@ TEST(large_attributes_are_added_up)
 TEST(what_has_no_room_is_left_out_and_said)
 {
     char domain[4096] = "domain:\n";
-    struct report_stage g CLEAN(stage_free);
     for (unsigned i = 0; i < 40; i++)
         snprintf(domain + strlen(domain), sizeof domain - strlen(domain),
                  "  - {name: c%u, kind: categorical, values: [a, b]}\n", i);
-    stage_new(&g, OPTIONS(.rounds = 60, .domain = domain, .epsilon = 8,
-                          .workload = "{random: 2, count: 90, seed: 1}"));
+    struct report_stage g CLEAN(stage_free) = stage_new(
+        OPTIONS(.rounds = 60, .domain = domain, .epsilon = 8,
+                .workload = "{random: 2, count: 90, seed: 1}"));
     write_page(&g, g.folder, NULL);
     expect(&g, "Of 100 marginals, the 30 with the worst fit beside their noise:");
     expect(&g, "<details><summary>All 100, in the order in which they were measured</summary>");
@@ -791,8 +765,7 @@ TEST(a_demo_marks_the_truth)
     static const double errors[] = {0.125, 1.5};
     struct report_truth truth = {.rows = 3000, .comparisons = 2, .name = names, .error = errors};
     int64_t counts[5][16], *one_way[5];
-    struct report_stage g CLEAN(stage_free);
-    stage_new(&g, OPTIONS(.rounds = 2));
+    struct report_stage g CLEAN(stage_free) = stage_new(OPTIONS(.rounds = 2));
     for (unsigned a = 0; a < 5; a++) {
         one_way[a] = counts[a];
         tabulate_marginal(g.table, &g.s.study->workload->query[a].clique, counts[a]);
@@ -811,11 +784,10 @@ TEST(files_that_do_not_go_together_are_refused)
 {
     char text[512] = "";
     struct log log = {.buffer = text, .buffer_size = sizeof text};
-    struct report_stage g CLEAN(stage_free), h CLEAN(stage_free);
-    stage_new(&g, OPTIONS(.rounds = 2));
-    stage_new(
-        &h, OPTIONS(.rounds = 2, .domain = "domain:\n  - {name: a, kind: integer, min: 0, max: 3}\n"
-                                           "  - {name: b, kind: integer, min: 0, max: 3}\n"));
+    struct report_stage g CLEAN(stage_free) = stage_new(OPTIONS(.rounds = 2));
+    struct report_stage h CLEAN(stage_free) = stage_new(
+        OPTIONS(.rounds = 2, .domain = "domain:\n  - {name: a, kind: integer, min: 0, max: 3}\n"
+                                       "  - {name: b, kind: integer, min: 0, max: 3}\n"));
     assert_int_equal(report_write(g.folder, h.s.study, NULL, NULL, &log), ERR_MISMATCH);
     support_says(text, "does not belong to study test");
     copy_file(g.folder, h.folder, "measurements.json");

@@ -5,11 +5,7 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/random.h"
 #include "harness/process.h"
-#include "harness/study.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/analyst/run_stats.h"
@@ -18,7 +14,6 @@
 #include "parties/study/method.h"
 
 #include <jansson.h>
-#include <string.h>
 
 struct verdict_stage {
     struct support_study s;
@@ -33,11 +28,12 @@ static void stage_clear(struct verdict_stage *g)
     support_study_free(&g->s);
 }
 
-static void stage_new(struct verdict_stage *g, const struct study_options *o)
+static struct verdict_stage stage_new(const struct study_options *o)
 {
-    *g = (struct verdict_stage){0};
-    OK(support_study_new(&g->s, o, &quiet));
-    OK(support_table(&g->table, g->s.study->domain, 3000, 5));
+    struct verdict_stage g = {0};
+    OK(support_study_new(&g.s, o, &quiet));
+    OK(support_table(&g.table, g.s.study->domain, 3000, 5));
+    return g;
 }
 
 /* As many rows of each value, but nothing joins the columns. */
@@ -63,8 +59,7 @@ static const char *verdict_of(struct verdict_stage *g)
         .study = s, .run = run, .server = none, .rho = 1};
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct copula_result *copula CLEAN(copula_result_free) = NULL;
-    char folder[SUPPORT_PATH];
-    support_study_file(&g->s, "result", folder);
+    const char *folder = support_path(&g->s, "result");
     OK(file_folder(folder, &quiet));
     if (method_of(s)->forms) {
         OK(central_copula(&copula, s, g->table, NULL, &quiet));
@@ -105,8 +100,7 @@ static void expect_independent(struct verdict_stage *g)
 TEST(linked_columns_are_told_from_independent_ones)
 {
     for (size_t k = 0; k < WAYS; k++) {
-        struct verdict_stage g CLEAN(stage_clear);
-        stage_new(&g, &ways[k]);
+        struct verdict_stage g CLEAN(stage_clear) = stage_new(&ways[k]);
         support_says(verdict_of(&g), "pairs of columns were measured, and ");
         support_says(verdict_of(&g), " more than noise and chance would: ");
         expect_independent(&g);
@@ -115,24 +109,24 @@ TEST(linked_columns_are_told_from_independent_ones)
 
 TEST(noise_in_a_copulas_sums_is_no_link)
 {
-    struct verdict_stage g CLEAN(stage_clear);
-    stage_new(&g, OPTIONS(.copula = "method: copula\n", .epsilon = 0.3));
+    struct verdict_stage g CLEAN(stage_clear) = stage_new(
+        OPTIONS(.copula = "method: copula\n", .epsilon = 0.3));
     expect_independent(&g);
 }
 
 TEST(single_columns_alone_are_said_so)
 {
-    struct verdict_stage g CLEAN(stage_clear);
-    stage_new(&g, OPTIONS(.rounds = 1, .workload = "{all: 1}"));
+    struct verdict_stage g CLEAN(stage_clear) = stage_new(
+        OPTIONS(.rounds = 1, .workload = "{all: 1}"));
     support_says(verdict_of(&g), "No better than independent columns: none of 10 pairs of columns "
                                  "was measured. ");
 }
 
 TEST(columns_of_which_values_exclude_others_are_joined)
 {
-    struct verdict_stage g CLEAN(stage_clear);
-    stage_new(&g, OPTIONS(.rounds = 1, .workload = "{all: 1}",
-                          .more = "impossible:\n  - {sex: m, died: \"yes\"}\n"));
+    struct verdict_stage g CLEAN(stage_clear) = stage_new(
+        OPTIONS(.rounds = 1, .workload = "{all: 1}",
+                .more = "impossible:\n  - {sex: m, died: \"yes\"}\n"));
     support_says(verdict_of(&g), "as good as independent of all others: age, ward and bmi.\n");
 }
 
@@ -143,22 +137,20 @@ static const char *json_at(const json_t *o, const char *key)
 
 static json_t *metadata_of(struct verdict_stage *g)
 {
-    json_t *o;
     verdict_of(g);
-    o = json_load_file(support_path(&g->s, "result/synthetic.csv-metadata.json"), 0, NULL);
+    json_t *o = json_load_file(support_path(&g->s, "result/synthetic.csv-metadata.json"), 0, NULL);
     assert_non_null(o);
     return o;
 }
 
 TEST(what_a_study_says_of_itself_goes_beside_the_table)
 {
-    struct verdict_stage g CLEAN(stage_clear);
+    struct verdict_stage g CLEAN(stage_clear) = stage_new(
+        OPTIONS(.rounds = 2, .epsilon = 4,
+                .more = "title: \"Falls <b>| ages\"\ndescription: One line\n"
+                        "purpose: research\nlicence: https://example.org/by\n"
+                        "contact: data@example.org\n"));
     json_auto_t *o = NULL;
-    const char *readme;
-    stage_new(&g, OPTIONS(.rounds = 2, .epsilon = 4,
-                          .more = "title: \"Falls <b>| ages\"\ndescription: One line\n"
-                                  "purpose: research\nlicence: https://example.org/by\n"
-                                  "contact: data@example.org\n"));
     o = metadata_of(&g);
     assert_string_equal(json_at(o, "dc:title"), "Falls <b>| ages");
     assert_string_equal(json_at(o, "https://w3id.org/dpv#hasPurpose"), "research");
@@ -166,7 +158,7 @@ TEST(what_a_study_says_of_itself_goes_beside_the_table)
     assert_string_equal(json_at(json_object_get(o, "dc:license"), "@id"), "https://example.org/by");
     assert_int_equal(json_array_size(json_object_get(json_object_get(o, "tableSchema"), "columns")),
                      g.s.study->domain->attributes);
-    readme = support_path(&g.s, "result/README.md");
+    const char *readme = support_path(&g.s, "result/README.md");
     EACH(file_says, readme, "# Falls \\<b\\>\\| ages\n\nOne line", "\nPurpose: research\n", "\n> ",
          "pairs of columns were measured", "- epsilon 4, delta 1e-6\n- unit: one row\n",
          "- Server s0 at 127.0.0.1: ", "| sex | ", "- age: sigma ", "## Known failures",
@@ -176,9 +168,8 @@ TEST(what_a_study_says_of_itself_goes_beside_the_table)
 
 TEST(a_study_that_says_nothing_of_itself_has_its_name)
 {
-    struct verdict_stage g CLEAN(stage_clear);
+    struct verdict_stage g CLEAN(stage_clear) = stage_new(&ways[WAYS - 1]);
     json_auto_t *o = NULL;
-    stage_new(&g, &ways[WAYS - 1]);
     o = metadata_of(&g);
     assert_string_equal(json_at(o, "dc:title"), "test");
     assert_null(json_object_get(o, "dc:license"));
@@ -189,9 +180,9 @@ TEST(a_study_that_says_nothing_of_itself_has_its_name)
 
 TEST(a_page_for_the_board)
 {
-    struct verdict_stage g CLEAN(stage_clear);
+    struct verdict_stage g CLEAN(stage_clear) = stage_new(
+        OPTIONS(.rounds = 2, .more = "purpose: research\nretain_days: 30\n"));
     struct bytes page CLEAN(bytes_clear) = {0};
-    stage_new(&g, OPTIONS(.rounds = 2, .more = "purpose: research\nretain_days: 30\n"));
     OK(card_board(&page, g.s.study));
     bytes_put_u8(&page, 0);
     EACH(support_says, (const char *)page.data, "# Study test\n", "Purpose: research\n",

@@ -11,8 +11,6 @@
 #include "tests/support/gates.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 
 struct client_house {
     struct support_study s;
@@ -168,10 +166,9 @@ TEST(a_run_is_said_to_live_as_long_as_it_does)
 {
     struct client_house h CLEAN(house_free);
     struct client *client CLEAN(client_free) = NULL;
-    double end;
     house_new(&h);
     OK(client_new(&client, h.netio, h.s.study, h.analyst, h.run, &quiet));
-    end = support_deadline(30);
+    double end = support_deadline(30);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         while (atomic_load(&h.alive[i]) < 3)
             assert_true(support_again(end));

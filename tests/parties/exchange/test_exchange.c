@@ -5,16 +5,12 @@
 #include "harness/cmocka.h"
 
 #include "aim/budget/forms.h"
-#include "base/memory.h"
 #include "harness/study.h"
 #include "parties/exchange/failures.h"
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/request.h"
 #include "parties/exchange/statement.h"
 #include "parties/exchange/upload_entry.h"
-
-#include <stdio.h>
-#include <string.h>
 
 struct exchange_desk {
     struct support_study s;
@@ -24,15 +20,16 @@ struct exchange_desk {
 
 static char words[2048];
 
-static void desk_new(struct exchange_desk *d)
+static struct exchange_desk desk_new(void)
 {
-    memset(d, 0, sizeof *d);
-    NEW_STUDY(&d->s, &quiet, .owners = 2);
-    d->receipt = (struct receipt){.owner = 1, .state = RECEIPT_HELD, .digest = {7}};
+    struct exchange_desk d = {0};
+    NEW_STUDY(&d.s, &quiet, .owners = 2);
+    d.receipt = (struct receipt){.owner = 1, .state = RECEIPT_HELD, .digest = {7}};
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        OK(identity_load(&d->server[i], support_path(&d->s, "s%u.key", i), &quiet));
-        OK(receipt_sign(d->s.study, d->server[i], &d->receipt, &d->receipt.part[i]));
+        OK(identity_load(&d.server[i], support_path(&d.s, "s%u.key", i), &quiet));
+        OK(receipt_sign(d.s.study, d.server[i], &d.receipt, &d.receipt.part[i]));
     }
+    return d;
 }
 
 static void desk_free(struct exchange_desk *d)
@@ -125,10 +122,9 @@ static void expect(enum err e, enum err expected, const char *says, const char *
 
 static void saved_receipt(struct exchange_desk *d, struct bytes *text)
 {
-    char path[SUPPORT_PATH];
     FILE *f;
     int c;
-    support_study_file(&d->s, "receipt", path);
+    const char *path = support_path(&d->s, "receipt");
     OK(receipt_save(path, d->s.study, &d->receipt, &quiet));
     assert_non_null(f = fopen(path, "rb"));
     while ((c = fgetc(f)) != EOF)
@@ -138,9 +134,8 @@ static void saved_receipt(struct exchange_desk *d, struct bytes *text)
 
 TEST(a_receipt_that_is_none_is_told_where)
 {
-    struct exchange_desk d CLEAN(desk_free);
+    struct exchange_desk d CLEAN(desk_free) = desk_new();
     struct bytes text CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
-    desk_new(&d);
     saved_receipt(&d, &text);
     expect(parse(&d, &text), ERR_OK, "", "whole");
     for (size_t k = 0; k < sizeof receipts / sizeof *receipts; k++) {
@@ -171,8 +166,7 @@ TEST(a_receipt_that_is_none_is_told_where)
 
 TEST(a_receipt_needs_three_signatures)
 {
-    struct exchange_desk d CLEAN(desk_free);
-    desk_new(&d);
+    struct exchange_desk d CLEAN(desk_free) = desk_new();
     OK(receipt_verify(d.s.study, &d.receipt, &quiet));
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         struct receipt r = d.receipt;
@@ -224,9 +218,8 @@ static const struct edit statements[] = {
 static enum err read_statement(struct exchange_desk *d, const struct bytes *text)
 {
     struct statement s CLEAN(statement_clear);
-    enum err e;
     listen_from_here();
-    e = statement_read(&s, d->s.study, "paper", text->data, text->size, &quiet);
+    enum err e = statement_read(&s, d->s.study, "paper", text->data, text->size, &quiet);
     quiet.buffer = NULL;
     return e;
 }
@@ -235,9 +228,8 @@ TEST(a_statement_that_was_changed_is_none)
 {
     struct upload_name upload = {.owner = 1, .id = {3}, .digest = {4}};
     const struct statement s = {.server = 1, .time = 1790000000, .uploads = 1, .upload = &upload};
-    struct exchange_desk d CLEAN(desk_free);
+    struct exchange_desk d CLEAN(desk_free) = desk_new();
     struct bytes text CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
-    desk_new(&d);
     OK(statement_write(&s, d.s.study, d.server[1], &text));
     expect(read_statement(&d, &text), ERR_OK, "", "whole");
     for (size_t k = 0; k < sizeof statements / sizeof *statements; k++) {
@@ -274,13 +266,11 @@ static const struct {
 
 TEST(a_request_that_is_cut_or_changed_is_none)
 {
-    struct exchange_desk d CLEAN(desk_free);
-    const struct workload *w;
+    struct exchange_desk d CLEAN(desk_free) = desk_new();
     uint32_t query[] = {1, 2};
     struct request r = {.ask = {.kind = ASK_SELECT, .queries = 2, .query = query}}, back;
     struct bytes text CLEAN(bytes_clear) = {0};
-    desk_new(&d);
-    w = d.s.study->workload;
+    const struct workload *w = d.s.study->workload;
     r.ask.estimates = w->query[1].cells + w->query[2].cells;
     r.ask.estimate = memory_array(r.ask.estimates, sizeof *r.ask.estimate);
     OK(request_write(&r, &text));
@@ -313,8 +303,7 @@ TEST(a_request_that_is_cut_or_changed_is_none)
 /* A measured set has a multiplier for each of its marginals, and none for all. */
 TEST(a_request_of_a_set_comes_back)
 {
-    struct exchange_desk d CLEAN(desk_free);
-    const struct workload *w;
+    struct exchange_desk d CLEAN(desk_free) = desk_new();
     uint32_t query[] = {1, 2};
     int64_t multiplier[] = {300, 1 << 20, 7};
     struct request r = {.ask = {.kind = ASK_MEASURE,
@@ -323,8 +312,7 @@ TEST(a_request_of_a_set_comes_back)
                                 .weights = 2,
                                 .weight = multiplier}},
                    back;
-    desk_new(&d);
-    w = d.s.study->workload;
+    const struct workload *w = d.s.study->workload;
     for (unsigned k = 0; k < 4; k++) {
         struct bytes text CLEAN(bytes_clear) = {0};
         r.ask.weights = k == 2 ? 1 : k == 3 ? 3 : 2;
@@ -365,9 +353,8 @@ static enum err read_merged_as(const struct exchange_desk *d, const struct reque
                                const struct bytes *merges, struct request *back)
 {
     struct bytes text CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
-    enum err e;
     write_merged(r, merges, &text);
-    e = request_read(back, d->s.study->domain, d->s.study->workload, text.data, text.size);
+    enum err e = request_read(back, d->s.study->domain, d->s.study->workload, text.data, text.size);
     if (e != ERR_OK)
         return e;
     OK(request_write(back, &again));
@@ -391,7 +378,7 @@ TEST(merges_of_a_request_are_checked)
                                             {.kind = REQUEST_CLOSE},
                                             {.ask.kind = ASK_FORMS},
                                             {.ask.kind = ASK_LOOK}};
-    struct exchange_desk d CLEAN(desk_free);
+    struct exchange_desk d CLEAN(desk_free) = desk_new();
     const struct domain *domain;
     struct bytes merges CLEAN(bytes_clear) = {0};
     struct request back, same, none;
@@ -400,7 +387,6 @@ TEST(merges_of_a_request_are_checked)
         size_t attribute;
         uint32_t first;
     } bad[] = {{ordered, 0}, {1, 1}, {UINT16_MAX, 1}}; /* no group 0; of other codes; of none */
-    desk_new(&d);
     domain = d.s.study->domain;
     bytes_put_u16(&merges, 1);
     put_merged(&merges, ordered, &domain->attribute[ordered], 1);
@@ -440,14 +426,12 @@ TEST(merges_of_a_request_are_checked)
 
 TEST(a_selection_has_an_estimate_for_each_merged_cell)
 {
-    struct exchange_desk d CLEAN(desk_free);
+    struct exchange_desk d CLEAN(desk_free) = desk_new();
     struct bytes merges CLEAN(bytes_clear) = {0};
     uint64_t estimate[4] = {0};
-    const struct workload *w;
     const struct domain *domain;
     uint32_t query = 0; /* an attribute that has an order, alone */
-    desk_new(&d);
-    w = d.s.study->workload;
+    const struct workload *w = d.s.study->workload;
     domain = d.s.study->domain;
     while (!domain_has_order(&domain->attribute[w->query[query].clique.attribute[0]]))
         query++;
@@ -472,13 +456,11 @@ TEST(a_selection_has_an_estimate_for_each_merged_cell)
 /* Forms name no marginals: each code has a factor and a group. */
 TEST(a_request_of_forms_comes_back)
 {
-    struct exchange_desk d CLEAN(desk_free);
-    const struct workload *w;
+    struct exchange_desk d CLEAN(desk_free) = desk_new();
     uint32_t query[] = {1};
     struct request r = {.ask = {.kind = ASK_FORMS, .query = query}}, back;
     struct bytes text CLEAN(bytes_clear) = {0}, named CLEAN(bytes_clear) = {0};
-    desk_new(&d);
-    w = d.s.study->workload;
+    const struct workload *w = d.s.study->workload;
     r.ask.weights = 2 * forms_codes(w);
     r.ask.weight = memory_array(w->cells + r.ask.weights, sizeof *r.ask.weight);
     r.ask.weight[r.ask.weights - 1] = -7;

@@ -4,8 +4,6 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/file.h"
-#include "base/text.h"
 #include "harness/study.h"
 #include "parties/display/progress.h"
 #include "parties/owner/columns.h"
@@ -13,10 +11,6 @@
 #include "tests/support/command.h"
 
 #include <fcntl.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static const char domain[] =
     "domain:\n"
@@ -145,8 +139,6 @@ TEST(mostly_missing_columns_are_warned_of)
 
 static void nothing(struct bytes *csv, unsigned row)
 {
-    (void)csv;
-    (void)row;
 }
 
 static void comma(struct bytes *csv, unsigned row)
@@ -170,14 +162,12 @@ static enum err answered(struct source *s, const char *keys, struct log *log)
 {
     const int kept[2] = {dup(STDIN_FILENO), dup(STDERR_FILENO)};
     const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-    int owner;
-    enum err e;
     assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
-    owner = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    int owner = open(ptsname(terminal), O_RDWR | O_NOCTTY);
     assert_true(owner >= 0);
     assert_int_equal(write(terminal, keys, strlen(keys)), strlen(keys));
     assert_true(dup2(owner, STDIN_FILENO) >= 0 && dup2(owner, STDERR_FILENO) >= 0);
-    e = columns_accept(s, false, log);
+    enum err e = columns_accept(s, false, log);
     fflush(stdin);
     assert_true(dup2(kept[0], STDIN_FILENO) >= 0 && dup2(kept[1], STDERR_FILENO) >= 0);
     close(kept[0]);

@@ -5,7 +5,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/table/join.h"
-#include "base/file.h"
 #include "harness/study.h"
 #include "harness/three.h"
 #include "parties/owner/source.h"
@@ -13,9 +12,6 @@
 #include "parties/study/study_text.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support/domain.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* Owners with different bounds: a clinic, a laboratory whose columns may be missing, a registry. */
 #define CLINIC "    max_rows: 90\n    pad_to: 100\n    batch: x\n    columns: [age, sex]\n"
@@ -40,7 +36,7 @@ TEST(a_study_says_who_is_linked)
     static const char *const plain[] = {
         LAB, "    max_rows: 60\n    batch: x\n    columns: [age, sex, died]\n"};
     static const char *const whole[] = {CLINIC, LAB, REGISTRY, NULL};
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     OK(study_of(&s, "true", three, 3, NULL, &quiet));
     assert_true(s.study->enforce_person && s.study->link.on);
     assert_int_equal(s.study->link.keep, 3);
@@ -63,7 +59,6 @@ TEST(a_study_says_who_is_linked)
     assert_false(study_linked(s.study, 3) || study_sends_keys(s.study, 3));
     support_study_free(&s);
     assert_int_equal(study_of(&s, "false", plain, 2, NULL, &quiet), ERR_STUDY);
-    support_study_free(&s);
 }
 
 TEST(what_cannot_be_linked_is_refused)
@@ -102,13 +97,11 @@ TEST(what_cannot_be_linked_is_refused)
          "cannot be bounded by person; add link: true"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char words[1000] = "";
-        struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
+        LOG_INTO(log, words, LOG_ERROR);
         struct study_options o = cases[i].o;
-        struct support_study s;
+        struct support_study s CLEAN(support_study_free);
         o.domain = SUPPORT_LINKED_DOMAIN;
         assert_int_equal(support_study_new(&s, &o, &log), ERR_STUDY);
-        support_study_free(&s);
         if (strstr(words, cases[i].said) == NULL)
             fail_msg("case %zu does not say \"%s\": %s", i, cases[i].said, words);
     }
@@ -120,10 +113,9 @@ static void terms_of(const struct support_study *s, const char *find, const char
 {
     struct bytes text CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
     struct study *study CLEAN(study_free) = NULL;
-    const char *at;
     OK(file_read(s->path, 1 << 20, &text, NULL));
     bytes_put_u8(&text, 0);
-    at = strstr((const char *)text.data, find);
+    const char *at = strstr((const char *)text.data, find);
     assert_non_null(at);
     bytes_put(&other, text.data, (size_t)(at - (const char *)text.data));
     bytes_put(&other, replace, strlen(replace));
@@ -146,7 +138,7 @@ TEST(how_owners_are_linked_is_a_term)
         {"link: {keep: o0}", false},
         {"link: {min_linked: 9}", false},
     };
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     uint8_t digest[32];
     OK(study_of(&s, find + strlen("link: "), three, 3, NULL, &quiet));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -155,7 +147,6 @@ TEST(how_owners_are_linked_is_a_term)
     }
     terms_of(&s, "delta: 1e-06}", "delta: 1e-06, enforce_person: true}", digest);
     assert_memory_equal(digest, s.study->terms.digest, 32); /* it holds in any case */
-    support_study_free(&s);
 }
 
 static char *described(const struct study *study)
@@ -183,10 +174,9 @@ TEST(what_is_linked_is_described)
                                         "A person has at most 2 rows at all owners together",
                                         "removing all rows of one person"};
     static const char *const more[] = {CLINIC, LAB, REGISTRY, NULL};
-    struct support_study s;
-    char *text;
+    struct support_study s CLEAN(support_study_free);
     OK(study_of(&s, "{keep: o0, min_linked: 9}", three, 3, NULL, &quiet));
-    text = described(s.study);
+    char *text = described(s.study);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (strstr(text, kept[i]) == NULL)
             fail_msg("does not say \"%s\":\n%s", kept[i], text);
@@ -207,7 +197,6 @@ TEST(what_is_linked_is_described)
     support_says(text, "at most 1 row at all owners together, where those that are ");
     assert_null(strstr(text, "one row."));
     free(text);
-    support_study_free(&s);
 }
 
 /* --- the join in the clear -------------------------------------------------------------------- */
@@ -317,8 +306,7 @@ TEST(a_linked_owner_sends_sorted_keys_of_its_columns)
 {
     struct support_study s CLEAN(support_study_free);
     struct bytes one CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
-    char words[1000] = "";
-    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_WARN};
+    LOG_INTO(log, words, LOG_WARN);
     OK(study_of(&s, "true", three, 3, NULL, &log));
     OK(pack_csv(&s, 1, "who,ward,bmi\nann,a,20\nbob,b,\ncy,?,59\ndee,d,10\n", &one, &log));
     assert_int_equal(one.size, study_upload_bytes(s.study, 1));

@@ -6,8 +6,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/budget/budget.h"
-#include "base/file.h"
-#include "base/secret.h"
 #include "harness/process.h"
 #include "parties/owner/book.h"
 #include "parties/owner/courier.h"
@@ -18,11 +16,7 @@
 #include "tests/support/command.h"
 #include "tests/support/gates.h"
 
-#include <math.h>
 #include <stdatomic.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define VECTOR (2 * MESSAGE_PART_MAX + 1000) /* goes in three parts */
 
@@ -206,7 +200,7 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
 
 static void scene_new(struct owner_scene *c)
 {
-    struct bytes packed = {0};
+    struct bytes packed CLEAN(bytes_clear) = {0};
     uint8_t *p = bytes_extend(&packed, VECTOR);
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_WARN};
@@ -219,7 +213,6 @@ static void scene_new(struct owner_scene *c)
     OK(upload_make(c->parts, &three_split, c->me, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
                    c->s.study, UPLOAD_RECORDS, &packed));
     upload_digest(&c->parts[0], c->s.study->terms.digest, c->digest);
-    bytes_clear(&packed);
     gates_new(&c->gates, &c->s, &c->me->public, answer, c);
     c->witness = (struct witness){.study = c->s.study, .log = &c->log};
     OK(witness_add(&c->witness, file(c, "heads")));
@@ -381,11 +374,10 @@ TEST(a_ledger_that_was_put_back_is_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct server_status status[STUDY_SERVERS_MOST];
         struct receipt receipt;
-        enum err e;
         meet(&c, 1, cases[i].cheat);
         assert_int_equal(courier_upload(c.courier, c.parts, false, &receipt), cases[i].expected);
         support_says(c.words, cases[i].words);
-        e = courier_status(c.courier, status);
+        enum err e = courier_status(c.courier, status);
         assert_int_equal(e, cases[i].expected == ERR_MISMATCH ? ERR_MISMATCH : ERR_OK);
         for (unsigned k = 0; k < STUDY_SERVERS_MOST; k++)
             server_status_clear(&status[k]);
@@ -425,7 +417,6 @@ TEST(what_was_kept_of_ledgers_is_read_with_care)
     struct owner_scene c CLEAN(scene_free);
     struct bytes text CLEAN(bytes_clear) = {0};
     struct head h = {.ledger = ledger_at(6, 0), .past = ledger_at(5, 0)};
-    size_t end;
     scene_new(&c);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         struct head first = {.ledger = ledger_at(5, 0)};
@@ -434,18 +425,17 @@ TEST(what_was_kept_of_ledgers_is_read_with_care)
         assert_int_equal(witness_debits(&c.witness, i), 5);
     }
     OK(file_read(file(&c, "heads"), 1 << 20, &text, &c.log));
-    end = text.size;
+    size_t end = text.size;
     for (size_t k = 0; k < end; k++) {
         struct witness w = {.study = c.s.study, .log = &c.log};
         unsigned known = 0;
-        bool comment;
         c.words[0] = '\0';
         text.data[k] ^= 1;
         OK(file_write(file(&c, "altered"), 0600, text.data, end, &c.log));
         OK(witness_add(&w, file(&c, "altered")));
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             known += witness_debits(&w, i) == 5;
-        comment = known == 3;
+        bool comment = known == 3;
         assert_true(known >= 1);
         /* of another study, or no longer a statement */
         assert_true(comment || strstr(c.words, "this is not what a server has signed") != NULL ||
@@ -531,14 +521,14 @@ TEST(pins_are_replaced_and_kept)
     static const char other_name[] = "study: other\n";
     struct support_study s CLEAN(support_study_free);
     struct study *changed CLEAN(study_free) = NULL, *other CLEAN(study_free) = NULL;
-    char said[2048] = "", key[SUPPORT_PATH], pins[SUPPORT_PATH], expected[1024];
+    char said[2048] = "", expected[1024];
     struct words_text print[3];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     struct bytes text CLEAN(bytes_clear) = {0};
     bool known = true;
     NEW_STUDY(&s, &log, .owners = 1);
-    support_study_file(&s, "o0.key", key);
-    support_study_file(&s, "o0.pins", pins);
+    const char *key = support_path(&s, "o0.key");
+    const char *pins = support_path(&s, "o0.pins");
     assert_true(support_edit(s.path, support_path(&s, "changed.yaml"),
                              (const char *const[]){"rounds: 3", "rounds: 4", NULL}));
     assert_true(support_edit(s.path, support_path(&s, "other.yaml"),
@@ -641,10 +631,8 @@ TEST(a_book_counts_each_study_once)
     struct support_study s CLEAN(support_study_free);
     const struct book_entry one = entry("one", BOOK_SENT, 1), other = entry("other", BOOK_SENT, 1);
     struct book_entry changed = one;
-    struct book_sum sum;
-    char path[SUPPORT_PATH];
     NEW_STUDY(&s, NULL, .owners = 1);
-    support_study_file(&s, "o0.book", path);
+    const char *path = support_path(&s, "o0.book");
     assert_int_equal(sum_of(path, NULL, NULL).studies, 0);
     assert_true(sum_of(path, NULL, NULL).epsilon <= 0);
 
@@ -653,7 +641,7 @@ TEST(a_book_counts_each_study_once)
     assert_int_equal(sum_of(path, NULL, NULL).studies, 1);
     in_book(path, "one", BOOK_SENT, 1);
     in_book(path, "one", BOOK_SENT, 1);
-    sum = sum_of(path, NULL, NULL);
+    struct book_sum sum = sum_of(path, NULL, NULL);
     assert_int_equal(sum.studies, 1);
     assert_true(sum.rho == one.rho && sum.delta == 1e-6);
     assert_true(sum.epsilon <= 1 && sum.epsilon > 0.999);
@@ -693,11 +681,10 @@ static enum err book_edited(const struct support_study *s, const char *find, con
 {
     struct log log = {.buffer = said, .buffer_size = 2048, .level = LOG_ERROR};
     struct book b CLEAN(book_clear) = {0};
-    enum err e;
     said[0] = '\0';
     assert_true(support_edit(support_path(s, "book"), support_path(s, "edited"),
                              (const char *const[]){find, by, NULL}));
-    e = book_load(&b, support_path(s, "edited"), &log);
+    enum err e = book_load(&b, support_path(s, "edited"), &log);
     assert_true(e == ERR_OK || b.entries == 0);
     return e;
 }
@@ -719,11 +706,11 @@ TEST(a_book_that_is_damaged_is_refused_by_its_line)
     struct support_study s CLEAN(support_study_free);
     struct bytes text CLEAN(bytes_clear) = {0};
     struct book b CLEAN(book_clear) = {0};
-    char said[2048] = "", path[SUPPORT_PATH];
+    char said[2048] = "";
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     unsigned taken = 0;
     NEW_STUDY(&s, NULL, .owners = 1);
-    support_study_file(&s, "book", path);
+    const char *path = support_path(&s, "book");
     in_book(path, "one", BOOK_SENT, 1);
     in_book(path, "two", BOOK_SENT, 2);
     OK(book_edited(&s, " two ", " three ", said));
@@ -764,11 +751,10 @@ static enum err load_edited(const struct support_study *s, const char *find, con
                             struct log *log)
 {
     uint8_t *secret = NULL;
-    enum err e;
     assert_true(support_edit(support_path(s, "secret"), support_path(s, "edited"),
                              (const char *const[]){find, by, NULL}));
     assert_int_equal(chmod(support_path(s, "edited"), 0600), 0);
-    e = owner_secret_load(&secret, support_path(s, "edited"), s->study, log);
+    enum err e = owner_secret_load(&secret, support_path(s, "edited"), s->study, log);
     assert_null(secret);
     return e;
 }
@@ -776,10 +762,9 @@ static enum err load_edited(const struct support_study *s, const char *find, con
 TEST(a_secret_is_made_once_and_only_a_whole_one_is_taken)
 {
     struct support_study s CLEAN(support_study_free);
-    char said[4096] = "";
-    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
-    uint8_t *first = NULL, *again = NULL;
-    struct bytes text = {0};
+    LOG_INTO(log, said, LOG_ERROR);
+    uint8_t *again = NULL, *first CLEAN(secret_release) = NULL;
+    struct bytes text CLEAN(bytes_clear) = {0};
     NEW_STUDY(&s, &log, .owners = 1);
     const char *path = support_path(&s, "secret");
     OK(owner_secret_load(&first, path, s.study, &log));
@@ -794,7 +779,6 @@ TEST(a_secret_is_made_once_and_only_a_whole_one_is_taken)
     OK(owner_secret_take(&again, support_path(&s, "other"), s.study, &log));
     assert_memory_not_equal(first, again, UPLOAD_SECRET_SIZE);
     secret_free(&again);
-    secret_free(&first);
     assert_string_equal(said, "");
 
     assert_int_equal(load_edited(&s, "study test\n", "study toast\n", &log), ERR_STUDY);
@@ -811,7 +795,6 @@ TEST(a_secret_is_made_once_and_only_a_whole_one_is_taken)
     text.data[text.size - 5] = '+'; /* not in base64url */
     OK(file_write(path, 0600, text.data, text.size, &log));
     assert_int_equal(owner_secret_take(&again, path, s.study, &log), ERR_STUDY);
-    bytes_clear(&text);
     assert_int_equal(owner_secret_take(&again, support_path(&s, "no/secret"), s.study, &log),
                      ERR_SYSTEM);
 }

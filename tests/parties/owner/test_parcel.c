@@ -3,10 +3,8 @@
  * what a carrier does whose answers are cut.
  */
 #include "harness/cmocka.h"
-
-#include "base/file.h"
-#include "base/secret.h"
 #include "harness/process.h"
+
 #include "parties/owner/courier.h"
 #include "parties/owner/parcel.h"
 #include "parties/owner/serial.h"
@@ -14,10 +12,6 @@
 #include "parties/settings/three/split.h"
 #include "parties/study/roster.h"
 #include "tests/support/gates.h"
-
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 struct parcel_scene {
     struct support_study s;
@@ -324,9 +318,8 @@ TEST(serials_grow_whatever_the_clock_says)
 {
     struct parcel_scene c CLEAN(scene_free);
     struct serial s, later = {.last = UINT64_MAX / 4, .upload = {1}};
-    const char *path;
     scene_new(&c);
-    path = file(&c, "o0.test.serial");
+    const char *path = file(&c, "o0.test.serial");
     OK(serial_load(&s, path, &c.log));
     assert_int_equal(s.last, 0);
     assert_true(serial_next(&s) > UINT64_C(1700000000000));

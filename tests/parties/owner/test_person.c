@@ -5,8 +5,6 @@
 #include "harness/cmocka.h"
 
 #include "aim/table/csv.h"
-#include "base/file.h"
-#include "base/text.h"
 #include "harness/study.h"
 #include "parties/owner/source.h"
 #include "parties/setting/upload.h"
@@ -15,9 +13,6 @@
 #include "tests/support/domain.h"
 
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
@@ -107,12 +102,11 @@ static enum err read_rows(struct table **t, const struct domain *d, const char *
     struct log log = {.buffer = words, .buffer_size = size, .level = LOG_ERROR};
     char path[] = "/tmp/trefoil-person-XXXXXX";
     const int file = mkstemp(path);
-    enum err e;
     assert_true(file >= 0);
     assert_int_equal(write(file, text, strlen(text)), strlen(text));
     close(file);
     words[0] = '\0';
-    e = table_read_csv(t, d, path, &o, &log);
+    enum err e = table_read_csv(t, d, path, &o, &log);
     unlink(path);
     return e;
 }
@@ -322,11 +316,9 @@ TEST(a_study_says_what_goes_with_keys)
          "keys of persons go with records"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char words[1000] = "";
-        struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
-        struct support_study s;
+        LOG_INTO(log, words, LOG_ERROR);
+        struct support_study s CLEAN(support_study_free);
         assert_int_equal(support_study_new(&s, &cases[i].o, &log), ERR_STUDY);
-        support_study_free(&s);
         if (strstr(words, cases[i].said) == NULL)
             fail_msg("does not say \"%s\": %s", cases[i].said, words);
     }

@@ -8,10 +8,7 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "harness/session.h"
-#include "harness/study.h"
 #include "harness/three.h"
 #include "mpc/circuits/bits.h"
 #include "mpc/move/open.h"
@@ -24,10 +21,6 @@
 #include "parties/store/store_private.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support/store.h"
-
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 /* How a server deviates. */
 enum play_cheat {
@@ -134,32 +127,31 @@ static void make_upload(struct play_stage *c)
                    c->s.study, study_upload_form(c->s.study, 0), &packed));
 }
 
-static void stage_of(struct play_stage *c, const char *more)
+static struct play_stage stage_of(const char *more)
 {
     /* marginals of different sizes and weights */
-    const struct workload *w;
-    memset(c, 0, sizeof *c);
-    NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 3, .epsilon = 4, .more = more);
-    OK(bounds_new(&c->bounds, c->s.study, &quiet));
-    OK(price_limits(c->s.study, &c->limits, &quiet));
-    w = c->s.study->workload;
+    struct play_stage c = {0};
+    NEW_STUDY(&c.s, &quiet, .owners = 1, .rounds = 3, .epsilon = 4, .more = more);
+    OK(bounds_new(&c.bounds, c.s.study, &quiet));
+    OK(price_limits(c.s.study, &c.limits, &quiet));
+    const struct workload *w = c.s.study->workload;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        OK(identity_load(&c->server[i], file(c, "s%u.key", i), &quiet));
-        open_folder(c, i, "server", &c->store[i]);
-        open_folder(c, i, "forged", &c->forged[i]);
-        forge_debit(c->forged[i], &c->limits);
+        OK(identity_load(&c.server[i], file(&c, "s%u.key", i), &quiet));
+        open_folder(&c, i, "server", &c.store[i]);
+        open_folder(&c, i, "forged", &c.forged[i]);
+        forge_debit(c.forged[i], &c.limits);
     }
-    make_upload(c);
-    c->query = memory_array(w->queries, sizeof *c->query);
-    c->estimate = memory_array(w->cells, sizeof *c->estimate);
-    assert_true(c->query != NULL && c->estimate != NULL);
+    make_upload(&c);
+    c.query = memory_array(w->queries, sizeof *c.query);
+    c.estimate = memory_array(w->cells, sizeof *c.estimate);
     for (size_t k = 0; k < w->queries - w->one_ways; k++)
-        c->query[k] = (uint32_t)(w->one_ways + k);
+        c.query[k] = (uint32_t)(w->one_ways + k);
+    return c;
 }
 
-static void stage_new(struct play_stage *c)
+static struct play_stage stage_new(void)
 {
-    stage_of(c, NULL);
+    return stage_of(NULL);
 }
 
 static void stage_free(struct play_stage *c)
@@ -226,7 +218,6 @@ static struct request selection(const struct play_stage *c, enum play_cheat chea
 static enum err make_noise(struct three *g, enum play_cheat cheat)
 {
     struct share64 one CLEAN(share64_free) = {0};
-    enum err e;
     TRY(tape_reserve(g->party, &g->tape, NOISE_GUMBEL, 100));
     TRY(tape_reserve(g->party, &g->tape, NOISE_GAUSS, 2000));
     TRY(record_prove(g->party));
@@ -237,8 +228,7 @@ static enum err make_noise(struct three *g, enum play_cheat cheat)
     if (cheat != OTHER_RANGE)
         return ERR_OK;
     TRY(share64_new(&one, 1));
-    e = tape_take(&g->tape, NOISE_GAUSS, one);
-    return e;
+    return tape_take(&g->tape, NOISE_GAUSS, one);
 }
 
 /*
@@ -383,12 +373,11 @@ static enum err play_one(struct party *p, void *shared)
     struct log log = {.buffer = c->words[i], .buffer_size = sizeof c->words[i], .level = c->level};
     struct three *g = NULL;
     struct mask mask = {0};
-    enum err e;
     c->words[i][0] = '\0';
     c->openings[i] = c->indices[i] = 0;
     bytes_clear(&c->opened[i]);
     p->log = &log;
-    e = put_on(&mask, c, cheat);
+    enum err e = put_on(&mask, c, cheat);
     if (e == ERR_OK)
         e = three_check(p, c->s.study, &(const struct check_guard){0});
     if (e == ERR_OK)
@@ -452,8 +441,7 @@ static void expect_refused(struct play_stage *c, enum play_cheat cheat, unsigned
 
 TEST(whoever_departs_is_named_and_nothing_is_opened)
 {
-    struct play_stage c CLEAN(stage_free);
-    stage_new(&c);
+    struct play_stage c CLEAN(stage_free) = stage_new();
     for (enum play_cheat cheat = HONEST + 1; cheat < OTHER_NOISE; cheat++)
         for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++)
             expect_refused(&c, cheat, who);
@@ -471,8 +459,7 @@ TEST(whoever_departs_is_named_and_nothing_is_opened)
 /* A measurement ends where statements are heard: its streams are as at the beginning. */
 TEST(who_is_asked_something_else_masks_with_other_streams)
 {
-    struct play_stage c CLEAN(stage_free);
-    stage_new(&c);
+    struct play_stage c CLEAN(stage_free) = stage_new();
     c.measures = true;
     c.candidates = 1;
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
@@ -502,8 +489,7 @@ static void expect_unlike(const struct play_stage *c, unsigned who, enum err e)
 TEST(noise_that_was_altered_is_not_bound)
 {
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
-        struct play_stage c CLEAN(stage_free);
-        stage_new(&c);
+        struct play_stage c CLEAN(stage_free) = stage_new();
         play(&c, OTHER_NOISE, who);
         expect_unlike(&c, who, ERR_AGAIN);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -546,7 +532,7 @@ static const char *const securities[] = {"security: semi-honest\n", "security: a
 /* A round that was played, and its state at each step; `first` is what it opened. */
 static void play_and_keep_as(struct play_stage *c, const char *more, struct bytes *first)
 {
-    stage_of(c, more);
+    *c = stage_of(more);
     c->keep = true;
     play(c, HONEST, 0);
     c->keep = false;
@@ -591,11 +577,10 @@ static uint64_t rounds_of(struct play_stage *c, unsigned openings)
  */
 TEST(statements_cost_a_new_selection_no_round)
 {
-    struct bytes first = {0};
-    struct play_stage c;
+    struct bytes first CLEAN(bytes_clear) = {0};
+    struct play_stage c CLEAN(stage_free);
     uint64_t rounds;
     play_and_keep(&c, &first);
-    bytes_clear(&first);
     rounds = c.rounds[0];
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         put_back(&c, i, "bound");
@@ -605,14 +590,13 @@ TEST(statements_cost_a_new_selection_no_round)
     c.measures = true;
     assert_int_equal(rounds_of(&c, 1), 3);
     stage_free(&c);
-    stage_of(&c, "score: l2\n");
+    c = stage_of("score: l2\n");
     c.candidates = 1;
     assert_int_equal(rounds_of(&c, 2), 2 + 1 + 1 + 1);
     c.sequence = 1;
     c.candidates = 2;
     rounds = rounds_of(&c, 2);
     assert_true(rounds >= 4); /* two to ride on, and two openings */
-    stage_free(&c);
 }
 
 /* Opens something that depends on data, whatever its own hook says. */
@@ -644,8 +628,7 @@ static enum err open_unbound(struct party *p, void *shared)
 
 TEST(nothing_is_opened_before_all_have_confirmed)
 {
-    struct play_stage c CLEAN(stage_free);
-    stage_new(&c);
+    struct play_stage c CLEAN(stage_free) = stage_new();
     OK(three_run(1, open_unbound, &c, NULL));
 }
 
@@ -683,8 +666,7 @@ TEST(what_a_crash_left_opens_what_it_would_have)
 /* Rounds of a selection, and then of a measurement. */
 static void rounds_of_both(const char *more, uint64_t rounds[2])
 {
-    struct play_stage c CLEAN(stage_free);
-    stage_of(&c, more);
+    struct play_stage c CLEAN(stage_free) = stage_of(more);
     rounds[0] = rounds_of(&c, 2);
     c.sequence = 1;
     c.candidates = 1;
@@ -709,8 +691,7 @@ TEST(what_is_proved_takes_a_flush_more)
 /* A server computes on wrong values, so what it sends is wrong: nothing is opened. */
 TEST(wrong_counts_end_a_round_that_is_proved)
 {
-    struct play_stage c CLEAN(stage_free);
-    stage_of(&c, "security: abort\n");
+    struct play_stage c CLEAN(stage_free) = stage_of("security: abort\n");
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         play(&c, OTHER_COUNTS, who);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -735,8 +716,7 @@ static struct store_found found_of(const struct play_stage *c, unsigned i)
 /* The round is not even staged. */
 TEST(no_round_begins_while_something_is_to_be_proved)
 {
-    struct play_stage c CLEAN(stage_free);
-    stage_of(&c, "security: abort\n");
+    struct play_stage c CLEAN(stage_free) = stage_of("security: abort\n");
     c.owes = true;
     play(&c, HONEST, 0);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -752,8 +732,7 @@ TEST(nothing_is_kept_while_something_is_to_be_proved)
     static const enum party_reason at[] = {OPEN_SELECTED_INDEX, OPEN_NOISY_MARGINAL};
     static const enum store_standing kept[] = {STANDING_BOUND, STANDING_INDEX};
     for (unsigned k = 0; k < 2; k++) {
-        struct play_stage c CLEAN(stage_free);
-        stage_of(&c, "security: abort\n");
+        struct play_stage c CLEAN(stage_free) = stage_of("security: abort\n");
         c.owes_at = &at[k];
         play(&c, HONEST, 0);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -865,10 +844,9 @@ static const struct play_ruin {
 /* A store in which a bound round has changed: nobody opens anything, and each says why. */
 TEST(a_round_that_cannot_go_on_is_told_why)
 {
-    struct bytes first = {0};
+    struct bytes first CLEAN(bytes_clear) = {0};
     struct play_stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
-    bytes_clear(&first);
     for (size_t k = 0; k < sizeof ruins / sizeof *ruins; k++) {
         const struct play_ruin *r = &ruins[k];
         unsigned who = (unsigned)k % STUDY_SERVERS_MOST;
@@ -920,10 +898,9 @@ void __wrap_round_agree(struct round_talk *talk, const struct round_statement *o
 /* A server without an index takes the one that two others state, but only a candidate's. */
 TEST(an_index_that_is_taken_over_is_a_candidate_s)
 {
-    struct bytes first = {0};
+    struct bytes first CLEAN(bytes_clear) = {0};
     struct play_stage c CLEAN(stage_free);
     play_and_keep(&c, &first);
-    bytes_clear(&first);
     for (unsigned past = 0; past < 2; past++)
         for (told.who = 0; told.who < STUDY_SERVERS_MOST; told.who++) {
             for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -970,8 +947,7 @@ TEST(noise_that_one_alone_hears_of_is_not_opened)
 /* Nobody debits what not all three have signed; and whoever debits keeps what they signed. */
 TEST(a_debit_has_three_vouchers)
 {
-    struct play_stage c CLEAN(stage_free);
-    stage_new(&c);
+    struct play_stage c CLEAN(stage_free) = stage_new();
     for (told.forger = 3; told.forger > 0; told.forger--) {
         const unsigned who = told.forger - 1;
         char says[64];
@@ -1002,8 +978,7 @@ TEST(who_keeps_rows_out_is_named_once)
 {
     static const unsigned late[] = {0, 7, 6, 6, 2, 7, 6, 5, 0},
                           named[] = {0, 0, 1, 0, 4, 0, 1, 2, 0};
-    struct play_stage c CLEAN(stage_free);
-    stage_new(&c);
+    struct play_stage c CLEAN(stage_free) = stage_new();
     c.level = LOG_WARN;
     for (size_t k = 0; k < sizeof late / sizeof *late; k++) {
         told.late = late[k];

@@ -5,7 +5,6 @@
 #include "harness/patience.h"
 #include "tests/support/stores.h"
 
-#include "base/memory.h"
 #include "netio/gate.h"
 #include "parties/exchange/message.h"
 #include "parties/exchange/price.h"
@@ -66,7 +65,7 @@ struct recover_scene {
 static void bind_small(struct recover_scene *c, unsigned server, const struct store_round *r)
 {
     struct store *store = c->b.store[server];
-    struct ledger *ledger = NULL;
+    struct ledger *ledger CLEAN(ledger_free) = NULL;
     struct store_head head;
     mpq_t cost;
     mpq_init(cost);
@@ -75,7 +74,6 @@ static void bind_small(struct recover_scene *c, unsigned server, const struct st
     OK(ledger_debit(ledger, cost, &quiet));
     OK(stage_with(store, r, ledger));
     OK(store_bind(store, r, &(const struct vouchers){0}, &head));
-    ledger_free(&ledger);
     mpq_clear(cost);
 }
 
@@ -283,9 +281,8 @@ TEST(only_what_both_say_and_follows_is_taken)
         struct recover_scene c CLEAN(scene_free);
         char words[4096] = "";
         uint64_t from = 9, to = 9, count = 9;
-        enum err e;
         scene_new(&c, lie);
-        e = recover(&c, &from, &to, words);
+        enum err e = recover(&c, &from, &to, words);
         if (e != lie->e || strstr(words, lie->says) == NULL)
             fail_msg("row %zu: %s: %s", k, error_text(e), words);
         OK(store_debits(c.b.store[0], &count));
@@ -329,7 +326,6 @@ TEST(a_debit_that_nobody_else_has_is_dropped)
         struct recover_scene c CLEAN(scene_free);
         char words[4096] = "";
         uint64_t from = 9, to = 9, count = 9;
-        enum err e;
         scene_new(&c, &a->lie);
         bind_small(&c, 0, &r);
         if (a->tried)
@@ -339,7 +335,7 @@ TEST(a_debit_that_nobody_else_has_is_dropped)
         if (a->made || a->opened)
             OK(audit_note(c.audit,
                           &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = line}));
-        e = recover(&c, &from, &to, words);
+        enum err e = recover(&c, &from, &to, words);
         if (e != a->lie.e || strstr(words, a->lie.says) == NULL)
             fail_msg("row %zu: %s: %s", k, error_text(e), words);
         OK(store_debits(c.b.store[0], &count));

@@ -13,9 +13,6 @@
 #include "parties/server/round_uploads.h"
 #include "parties/setting/split.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define UPLOADS 300 /* enough for branches that are taken apart */
 
 struct pair_side {

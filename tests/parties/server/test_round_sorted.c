@@ -64,20 +64,21 @@ static void store_parts(struct sorted_sorting *s, unsigned owner)
     upload_digest(&s->parts[owner][0], s->b.s.study->terms.digest, s->digest[owner]);
 }
 
-static void sorting_new(struct sorted_sorting *s, const char *more)
+static struct sorted_sorting sorting_new(const char *more)
 {
     static const char *const part[] = {"    max_rows: 900\n", "    max_rows: 900\n"};
-    memset(s, 0, sizeof *s);
-    NEW_STUDY(&s->b.s, &quiet, .owners = OWNERS, .part = part, .enforce = 1, .more = more);
+    struct sorted_sorting s = {0};
+    NEW_STUDY(&s.b.s, &quiet, .owners = OWNERS, .part = part, .enforce = 1, .more = more);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        OK(identity_load(&s->b.server[i], support_path(&s->b.s, "s%u.key", i), &quiet));
-        OK(open_store(&s->b, i));
+        OK(identity_load(&s.b.server[i], support_path(&s.b.s, "s%u.key", i), &quiet));
+        OK(open_store(&s.b, i));
     }
-    OK(bounds_new(&s->bounds, s->b.s.study, &quiet));
+    OK(bounds_new(&s.bounds, s.b.s.study, &quiet));
     for (unsigned owner = 0; owner < OWNERS; owner++) {
-        make_parts(s, owner);
-        store_parts(s, owner);
+        make_parts(&s, owner);
+        store_parts(&s, owner);
     }
+    return s;
 }
 
 static void sorting_free(struct sorted_sorting *s)
@@ -123,8 +124,6 @@ enum err __wrap_round_broadcast(struct net *net, const void *own, size_t size, v
 
 static enum err flip(void *self, const struct hooks_sent *at, void *p, size_t n)
 {
-    (void)self;
-    (void)at;
     *(uint8_t *)p ^= n > 0;
     return ERR_OK;
 }
@@ -134,10 +133,9 @@ enum err __wrap_move_open(struct party *p, enum party_reason reason, enum share_
                           struct move_operand x, size_t n, uint64_t *out)
 {
     static const struct hooks_tamper tamper = {.alter = flip};
-    enum err e;
     if (here.lie == ALTERED && reason == OPEN_SORTED)
         hooks_tamper(p, &tamper);
-    e = __real_move_open(p, reason, ring, x, n, out);
+    enum err e = __real_move_open(p, reason, ring, x, n, out);
     hooks_tamper(p, NULL);
     return e;
 }
@@ -159,11 +157,10 @@ static enum err count(struct sorted_sorting *s, struct three *g, const struct se
                                    .engine = three_table(g),
                                    .adding = &adding,
                                    .log = &log};
-    enum err e;
     g->store = s->b.store[i];
     g->session = session;
     g->log = &log;
-    e = collect_uploads(&c, (const uint8_t[REQUEST_RUN_SIZE]){1}, true);
+    enum err e = collect_uploads(&c, (const uint8_t[REQUEST_RUN_SIZE]){1}, true);
     g->log = &quiet;
     memcpy(s->left_out[i], g->tally.keyed.left_out, sizeof s->left_out[i]);
     s->opened[i] = g->party->opened[OPEN_SORTED].values;
@@ -251,8 +248,7 @@ TEST(what_is_sorted_is_opened_once)
 {
     static const char *const more[] = {ONE, ONE "security: abort\n"};
     for (unsigned k = 0; k < 2; k++) {
-        struct sorted_sorting s CLEAN(sorting_free);
-        sorting_new(&s, more[k]);
+        struct sorted_sorting s CLEAN(sorting_free) = sorting_new(more[k]);
         goes_well(&s, OWNERS);
         expect_known(&s, 7);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -272,8 +268,7 @@ TEST(what_is_sorted_is_opened_once)
 
 TEST(what_two_servers_know_is_not_opened_for_the_third)
 {
-    struct sorted_sorting s CLEAN(sorting_free);
-    sorting_new(&s, ONE);
+    struct sorted_sorting s CLEAN(sorting_free) = sorting_new(ONE);
     goes_well(&s, OWNERS);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) { /* whoever says that it lacks it */
         forgets(&s, i);
@@ -288,8 +283,7 @@ TEST(what_two_servers_know_is_not_opened_for_the_third)
 
 TEST(a_server_that_alters_what_is_opened_gets_eight_tries)
 {
-    struct sorted_sorting s CLEAN(sorting_free);
-    sorting_new(&s, ONE);
+    struct sorted_sorting s CLEAN(sorting_free) = sorting_new(ONE);
     for (unsigned k = 1; k <= SORTED_ATTEMPTS; k++) {
         assert_int_equal(goes_wrong(&s, ALTERED, ERR_CHEAT, DIFFERS), OWNERS);
         expect_known(&s, 0);
@@ -303,8 +297,7 @@ TEST(a_server_that_alters_what_is_opened_gets_eight_tries)
 
 TEST(a_server_that_says_it_opened_other_bits_changes_nothing)
 {
-    struct sorted_sorting s CLEAN(sorting_free);
-    sorting_new(&s, ONE);
+    struct sorted_sorting s CLEAN(sorting_free) = sorting_new(ONE);
     assert_int_equal(goes_wrong(&s, OTHER_BITS, ERR_CHEAT, DIFFERS), OWNERS);
     expect_known(&s, 1 << LIAR);
     goes_well(&s, OWNERS);
@@ -315,8 +308,7 @@ TEST(a_server_that_says_it_opened_other_bits_changes_nothing)
  */
 TEST(two_honest_servers_open_the_same)
 {
-    struct sorted_sorting s CLEAN(sorting_free);
-    sorting_new(&s, ONE);
+    struct sorted_sorting s CLEAN(sorting_free) = sorting_new(ONE);
     goes_well(&s, OWNERS);
     forgets(&s, LIAR);
     forgets(&s, 2);
@@ -333,8 +325,7 @@ TEST(two_honest_servers_open_the_same)
  */
 TEST(what_was_known_stays)
 {
-    struct sorted_sorting s CLEAN(sorting_free);
-    sorting_new(&s, ONE);
+    struct sorted_sorting s CLEAN(sorting_free) = sorting_new(ONE);
     goes_well(&s, OWNERS);
     forgets(&s, LIAR);
     forgets(&s, 2);
@@ -346,16 +337,14 @@ TEST(what_was_known_stays)
 
 TEST(who_says_what_both_others_contradict_is_named)
 {
-    struct sorted_sorting s;
-    sorting_new(&s, ONE);
+    struct sorted_sorting s CLEAN(sorting_free) = sorting_new(ONE);
     goes_well(&s, OWNERS);
     goes_wrong(&s, OTHERWISE, ERR_CHEAT, "server 0 says otherwise than both others");
     forgets(&s, 2);
     goes_wrong(&s, OTHERWISE, ERR_CHEAT, "servers 0 and 1 differ");
     goes_well(&s, 0);
     sorting_free(&s);
-    sorting_new(&s, ONE "security: abort\n");
+    s = sorting_new(ONE "security: abort\n");
     goes_wrong(&s, IMPOSSIBLE, ERR_CHEAT, "server 0 says of an upload what no server can");
     goes_well(&s, OWNERS);
-    sorting_free(&s);
 }

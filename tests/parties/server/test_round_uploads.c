@@ -4,16 +4,12 @@
  */
 #include "harness/cmocka.h"
 
-#include "base/memory.h"
 #include "harness/three.h"
 #include "parties/server/branches.h"
 #include "parties/server/round.h"
 #include "parties/server/round_uploads.h"
 
 #include <openssl/sha.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define CASES                                                                                      \
     216 /* for an upload: what each of three servers has of it, and whether it was counted */
@@ -318,12 +314,11 @@ TEST(who_was_restored_does_not_guess)
             w.last[i] = i != has ? STANDING_LOST : STANDING_OPENED;
         }
         run(&w);
-        for (unsigned i = 0; i < 3; i++) {
+        for (unsigned i = 0; i < 3; i++)
             if (!lies || join)
                 expect_kept(&w, i, has, !join);
             else if (i != has)
                 assert_int_equal(w.result[i], ERR_MISMATCH);
-        }
     }
 }
 
@@ -431,7 +426,6 @@ static struct round_uploads_lists *draw_lists(uint64_t seed)
     static uint8_t all[1500][ITEM];
     const unsigned n = (unsigned)(draw(&seed) % 1500), keep = 1 + (unsigned)(draw(&seed) % 40);
     struct round_uploads_lists *l;
-    size_t repeats;
     OK(memory_new(&l, 1));
     for (unsigned k = 0; k < n; k++) {
         const size_t like = draw(&seed) % 4 * (draw(&seed) % 4);
@@ -443,7 +437,7 @@ static struct round_uploads_lists *draw_lists(uint64_t seed)
         for (unsigned k = 0; k < n; k++)
             if (draw(&seed) % 40 < keep)
                 memcpy(l->item[i][l->count[i]++], all[k], ITEM);
-    repeats = draw(&seed) % 4 == 0 ? 200 : 0;
+    size_t repeats = draw(&seed) % 4 == 0 ? 200 : 0;
     for (size_t k = 1; k < l->count[0] && k < repeats; k++)
         memcpy(l->item[0][k], l->item[0][0], BRANCH_KEY);
     return l;

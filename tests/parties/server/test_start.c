@@ -1,8 +1,6 @@
 /* parties/server/start: what a run may pay for first, given what was paid before and by whom. */
-#include "harness/cmocka.h"
 #include "tests/support/stores.h"
 
-#include "base/memory.h"
 #include "parties/exchange/price.h"
 #include "parties/server/start.h"
 
@@ -35,7 +33,6 @@ static enum err asks(struct stores_bench *b, uint8_t run, uint32_t sequence, boo
     struct price_first first;
     struct request r CLEAN(request_clear) = {.sequence = sequence,
                                              .ask.kind = look ? ASK_LOOK : ASK_MEASURE};
-    enum err e;
     planned.left = left;
     OK(price_first(&planned, &first));
     memset(r.run, run, sizeof r.run);
@@ -44,7 +41,7 @@ static enum err asks(struct stores_bench *b, uint8_t run, uint32_t sequence, boo
     r.ask.query = memory_array(r.ask.queries, sizeof *r.ask.query);
     for (uint32_t k = 0; k < r.ask.queries; k++)
         r.ask.query[k] = k;
-    e = start_allows(b->store[0], study, &r, &quiet);
+    enum err e = start_allows(b->store[0], study, &r, &quiet);
     r.ask.multiplier--;
     assert_true(e != ERR_OK || start_allows(b->store[0], study, &r, &quiet) == ERR_REFUSED);
     return e;

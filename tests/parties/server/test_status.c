@@ -10,9 +10,7 @@
 #include "parties/server/http.h"
 #include "tests/support/socket.h"
 
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 struct status_room {
     struct study study;
@@ -94,7 +92,6 @@ TEST(the_page_has_what_is_going_on)
 {
     struct status_room r;
     char words[64];
-    struct words_text date;
     room_new(&r);
     expect(made(&r, status_page), "none in progress");
     expect((char *)r.text.data, "<p>Study cities, security: semi-honest</p>");
@@ -118,7 +115,7 @@ TEST(the_page_has_what_is_going_on)
     expect((char *)r.text.data, " days more</p>");
     expect((char *)r.text.data, "style=\"width:60.0%\"");
     expect((char *)r.text.data, "style=\"width:100.0%\"");
-    date = date_text(date_now() + 100);
+    struct words_text date = date_text(date_now() + 100);
     date.text[16] = '\0'; /* without the seconds */
     snprintf(words, sizeof words, "due to be purged on %s", date.text);
     expect((char *)r.text.data, words);
@@ -145,14 +142,13 @@ TEST(owners_are_named_with_what_is_here)
         {UPLOAD_COMPLETE, "<span class=\"good\">&#10003; here</span>"},
     };
     struct upload_entry held[5] = {{0}};
-    const char *at;
     struct status_room r;
     room_new(&r);
     for (unsigned i = 0; i < 5; i++)
         held[i] = (struct upload_entry){
             .state = states[i].state, .time = 1700000000, .bytes = 45200};
     status_note_owners(&r.status, held);
-    at = made(&r, status_page);
+    const char *at = made(&r, status_page);
     for (unsigned i = 0; i < 5; i++) {
         static const unsigned order[5] = {1, 2, 3, 0, 4};
         char words[256];
@@ -242,37 +238,31 @@ TEST(a_place_that_is_none_is_told)
     for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
         char words[1024] = "";
         struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_WARN};
-        struct http *http = NULL;
+        struct http *http CLEAN(http_stop) = NULL;
         enum err e = http_start(&http, places[k].where, &r.status, &log);
         if (e != places[k].e || strstr(words, places[k].says) == NULL)
             fail_msg("%s: %s: %s", places[k].where, error_text(e), words);
         assert_null(http);
-        http_stop(&http);
     }
 }
 
 TEST(the_pages_may_be_on_ipv6)
 {
     struct status_room r;
-    struct http *http = NULL;
+    struct http *http CLEAN(http_stop) = NULL;
     char where[32], words[512] = "";
-    int fd;
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_WARN};
     uint16_t port = support_ports(1);
-    if (!support_has_ipv6()) {
-        printf("# SKIP no IPv6 on this machine's loopback\n");
-        skip();
-    }
+    support_needs(support_has_ipv6(), "no IPv6 on this machine's loopback");
     room_new(&r);
     snprintf(where, sizeof where, "[::1]:%u", port);
     OK(http_start(&http, where, &r.status, &log));
     assert_string_equal(words, "");
-    fd = support_connect("::1", port);
+    int fd = support_connect("::1", port);
     assert_int_equal(write(fd, "POST /healthz HTTP/1.0\r\nContent-Length: 2\r\n\r\nhi", 47), 47);
     expect(support_answer(fd, &r.text), " 405 ");
     expect((char *)r.text.data, "only GET and HEAD");
     bytes_clear(&r.text);
-    http_stop(&http);
 }
 
 /* --- whoever asks ----------------------------------------------------------------------------- */
@@ -322,7 +312,7 @@ TEST(pages_on_this_machine_are_for_its_own_names)
 {
     for (unsigned anywhere = 0; anywhere < 2; anywhere++) {
         struct status_room r;
-        struct http *http = NULL;
+        struct http *http CLEAN(http_stop) = NULL;
         const uint16_t port = pages_start(&http, &r, anywhere ? "0.0.0.0" : "127.0.0.1");
         for (size_t k = 0; k < sizeof hosts / sizeof *hosts; k++) {
             const char *text = ask_for(port, hosts[k].header, &r.text);
@@ -336,7 +326,6 @@ TEST(pages_on_this_machine_are_for_its_own_names)
                 fail_msg("%s%s", hosts[k].header, text);
         }
         bytes_clear(&r.text);
-        http_stop(&http);
     }
 }
 
@@ -365,7 +354,7 @@ TEST(who_dawdles_keeps_nobody_out)
 {
     enum { SLOW = 40, KEPT = 12 };
     struct status_room r;
-    struct http *http = NULL;
+    struct http *http CLEAN(http_stop) = NULL;
     const uint16_t port = pages_start(&http, &r, "127.0.0.1");
     int slow[SLOW];
     for (unsigned i = 0; i < SLOW; i++) {
@@ -383,5 +372,4 @@ TEST(who_dawdles_keeps_nobody_out)
     for (unsigned i = 0; i < SLOW; i++)
         close(slow[i]);
     bytes_clear(&r.text);
-    http_stop(&http);
 }

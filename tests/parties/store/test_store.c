@@ -1,15 +1,10 @@
 /* parties/store: uploads and the folder that they are in. */
-#include "harness/cmocka.h"
-#include "harness/study.h"
 #include "tests/support/stores.h"
 
-#include "base/memory.h"
 #include "parties/settings/three/split.h"
-#include "parties/store/store_private.h"
 #include "parties/study/study_uploads.h"
 
 #include <sqlite3.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* Server 1's message to server 2. */
@@ -83,10 +78,9 @@ TEST(uploads_come_back)
 TEST(one_upload_an_owner_and_no_other_words)
 {
     struct stores_bench b CLEAN(bench_free) = bench_new();
-    struct upload other;
     bool complete;
     OK(store_put(b.store[0], &b.parts[0], false, &complete));
-    other = b.parts[0];
+    struct upload other = b.parts[0];
     other.id[0] ^= 1;
     assert_int_equal(store_put(b.store[0], &other, false, &complete), ERR_REFUSED);
     other.id[0] ^= 1;
@@ -140,15 +134,13 @@ TEST(a_vector_may_come_in_parts)
 {
     struct stores_bench b CLEAN(bench_free) = bench_new();
     struct upload head, back CLEAN(upload_clear) = {0};
-    const uint8_t *p;
-    size_t n;
     uint64_t held;
     bool complete, found;
     const uint8_t first_id[UPLOAD_ID_SIZE] = {0};
     head = b.parts[1];
     head.whole = false;
-    p = b.parts[1].vector.data;
-    n = b.parts[1].vector.size;
+    const uint8_t *p = b.parts[1].vector.data;
+    size_t n = b.parts[1].vector.size;
     assert_int_equal(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete), ERR_AGAIN);
     OK(store_put(b.store[1], &head, false, &complete));
     assert_false(complete);
@@ -212,13 +204,11 @@ TEST(uploads_are_counted_as_if_one_looked_at_each)
     uint8_t has[PEOPLE] = {0}; /* nothing, in part, whole */
     for (uint32_t k = 0, at = 1; k < CHANGES; k++) {
         struct upload u = b.parts[1];
-        uint8_t to, before;
-        bool undone;
         at = at * 1103515245 + 12345;
         u.owner = (at >> 16) % PEOPLE;
-        to = (uint8_t)((at >> 20) % 3);
-        undone = (at >> 25) % 4 == 0;
-        before = has[u.owner];
+        uint8_t to = (uint8_t)((at >> 20) % 3);
+        bool undone = (at >> 25) % 4 == 0;
+        uint8_t before = has[u.owner];
         u.whole = to == 2;
         memcpy(u.id, &k, sizeof k);
         OK(store_batch(b.store[1]));
@@ -250,7 +240,6 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
     struct stores_bench b CLEAN(bench_free) = bench_new();
     struct upload other[3];
     struct bytes packed CLEAN(bytes_clear) = {0};
-    struct upload_entry before, after;
     struct upload_name *list = NULL;
     size_t count;
     bool complete;
@@ -261,7 +250,7 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
     OK(store_withdraw(b.store[0], 1)); /* nothing is there: fine */
     assert_int_equal(entry_of(&b, 0).state, UPLOAD_NOTHING);
     OK(store_put(b.store[0], &b.parts[0], true, &complete));
-    before = entry_of(&b, 0);
+    struct upload_entry before = entry_of(&b, 0);
     assert_int_equal(before.state, UPLOAD_COMPLETE);
     assert_int_equal(store_put(b.store[0], &other[0], false, &complete), ERR_REFUSED);
 
@@ -273,7 +262,7 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
     store_use(b.store[0], false);
 
     OK(store_put(b.store[0], &other[0], true, &complete));
-    after = entry_of(&b, 0);
+    struct upload_entry after = entry_of(&b, 0);
     assert_int_equal(after.state, UPLOAD_COMPLETE);
     assert_memory_not_equal(after.digest, before.digest, 32);
     OK(store_uploads(b.store[0], &list, &count));
@@ -339,9 +328,8 @@ TEST(a_folder_belongs_to_one_server_and_study)
 {
     struct stores_bench b CLEAN(bench_free) = bench_new();
     struct store *store = NULL;
-    char path[SUPPORT_PATH];
     bool complete;
-    support_study_file(&b.s, "server0", path);
+    const char *path = support_path(&b.s, "server0");
     store_close(&b.store[0]);
     assert_int_equal(store_open(&store, path, b.s.study, &three_split, b.server[1], 1, &quiet),
                      ERR_MISMATCH);
@@ -399,11 +387,10 @@ TEST(a_store_of_a_later_program_is_refused_and_an_older_one_migrated)
 {
     struct stores_bench b CLEAN(bench_free) = bench_new();
     bool complete, has[2];
-    const char *words;
     OK(store_put(b.store[0], &b.parts[0], false, &complete));
     store_close(&b.store[0]);
     support_alter(&b.s, 0, "PRAGMA user_version = 1000");
-    words = words_of_opening(&b, ERR_MISMATCH);
+    const char *words = words_of_opening(&b, ERR_MISMATCH);
     assert_non_null(
         strstr(words, "/store.sqlite was used by a later trefoil (store version 1000; this one, "));
     support_says(words, "knows 14): run that one");
@@ -426,11 +413,10 @@ TEST(a_store_of_a_later_program_is_refused_and_an_older_one_migrated)
 TEST(an_upload_of_another_version_is_not_read)
 {
     struct stores_bench b CLEAN(bench_free) = bench_new();
-    struct upload_name *list = NULL;
+    struct upload_name *list CLEAN(memory_release) = NULL;
     struct upload back;
     struct bytes plain CLEAN(bytes_clear) = {0}, sealed CLEAN(bytes_clear) = {0};
     uint8_t binding[UPLOAD_ID_SIZE + 4] = {0}; /* docs/formats.md */
-    struct query q;
     char words[1024] = "";
     bool complete;
     size_t count;
@@ -440,14 +426,13 @@ TEST(an_upload_of_another_version_is_not_read)
     OK(upload_write(&b.parts[0], 0, true, &plain));
     plain.data[0] = UPLOAD_VERSION + 1;
     OK(store_seal(b.store[0], binding, sizeof binding, &plain, &sealed));
-    q = query_of(b.store[0], "UPDATE uploads SET sealed = ?");
+    struct query q = query_of(b.store[0], "UPDATE uploads SET sealed = ?");
     query_put_bytes(&q, &sealed);
     OK(query_run(&q, NULL));
     quiet.buffer = words;
     quiet.buffer_size = sizeof words;
     OK(store_uploads(b.store[0], &list, &count));
     assert_int_equal(store_upload(b.store[0], &list[0], &back), ERR_MISMATCH);
-    memory_free(&list);
     quiet.buffer = NULL;
     support_says(words, "the upload of o1 is of version 3, and this trefoil (");
     support_says(words, "reads version 2; run the one that stored it");

@@ -5,12 +5,10 @@
  */
 #include "tests/support/stores.h"
 
-#include "base/file.h"
 #include "parties/settings/three/split.h"
 #include "parties/store/store_backup.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 static char words[4096];
 
@@ -213,12 +211,11 @@ TEST(what_is_damaged_is_noticed_where_it_is_read)
         const struct harm *h = &harms[k];
         struct stores_bench b CLEAN(bench_free) = bench_new();
         bool complete;
-        enum err e;
         OK(store_put(b.store[1], &b.parts[1], false, &complete));
         OK(debit(b.store[1], &r, 1));
         support_alter(&b.s, 1, h->sql);
         listen_from_here();
-        e = h->notices(&b);
+        enum err e = h->notices(&b);
         quiet.buffer = NULL;
         if (e != h->e)
             fail_msg("%s: %s, not %s", h->sql, error_text(e), error_text(h->e));
@@ -233,15 +230,12 @@ TEST(what_is_damaged_is_noticed_where_it_is_read)
 TEST(parts_that_are_damaged_come_again)
 {
     struct stores_bench b CLEAN(bench_free) = bench_new();
-    struct upload head;
-    const uint8_t *p;
-    size_t n;
     uint64_t held;
     bool complete;
-    head = b.parts[1];
+    struct upload head = b.parts[1];
     head.whole = false;
-    p = b.parts[1].vector.data;
-    n = b.parts[1].vector.size;
+    const uint8_t *p = b.parts[1].vector.data;
+    size_t n = b.parts[1].vector.size;
     OK(store_put(b.store[1], &head, false, &complete));
     OK(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete));
     support_alter(&b.s, 1, "UPDATE parts SET sealed = zeroblob(length(sealed))");
@@ -370,11 +364,6 @@ static enum err backup(struct stores_bench *b, const char *folder, const char *f
                         &contents, &quiet);
 }
 
-static void write_log(struct stores_bench *b, const char *text)
-{
-    OK(file_write(support_path(&b->s, "server0/audit.log"), 0600, text, strlen(text), &quiet));
-}
-
 /* A failed attempt leaves nothing behind, so that the next one can succeed. */
 TEST(a_backup_that_is_none_is_not_restored)
 {
@@ -384,7 +373,7 @@ TEST(a_backup_that_is_none_is_not_restored)
     OK(backup(&b, "server0", "bare")); /* a server that never got so far */
     OK(restore(&b, "bare", "empty"));
     assert_false(there(&b, "empty/audit.log"));
-    write_log(&b, "a line\nand half a");
+    OK(file_write(support_path(&b.s, "server0/audit.log"), 0600, "a line\nand half a", 17, &quiet));
     for (size_t k = 0; k < sizeof ruins / sizeof *ruins; k++) {
         sqlite3 *db;
         OK(backup(&b, "server0", "backup"));

@@ -1,19 +1,13 @@
 /* parties/store: the ledger, rounds and their noise, and how three servers agree on them. */
 #include "base/hash.h"
-#include "harness/cmocka.h"
-#include "harness/study.h"
-#include "harness/three.h"
 #include "tests/support/stores.h"
 
-#include "base/file.h"
 #include "parties/server/round.h"
 #include "parties/server/round_ledger.h"
 #include "parties/server/round_uploads.h"
-#include "parties/store/store_private.h"
 
 #include <sodium.h>
 #include <sqlite3.h>
-#include <string.h>
 
 /* --- the ledger ------------------------------------------------------------------------------- */
 
@@ -39,12 +33,11 @@ static enum err meet(struct party *p, void *shared)
         .buffer = m->words[p->index], .buffer_size = sizeof m->words[0], .level = LOG_ERROR};
     struct vouchers vouchers;
     bool adopt;
-    enum err e;
     TRY(store_ledger(store, &limits, &ledger, &own.head));
     TRY(store_vouchers(store, &own.vouchers));
     TRY(store_staged(store, &round, &staged));
     own.staged = staged;
-    e = round_ledger(p->net, asked, &own, &adopt, &vouchers, &log);
+    enum err e = round_ledger(p->net, asked, &own, &adopt, &vouchers, &log);
     if (e == ERR_OK && adopt)
         e = store_bind(store, &round, &vouchers, &own.head);
     m->result[p->index] = e;
@@ -106,14 +99,13 @@ TEST(a_debit_is_taken_over_with_all_vouchers)
         const unsigned without = k % STUDY_SERVERS_MOST;
         struct stores_bench b CLEAN(bench_free) = bench_new();
         struct meeting m = {.b = &b};
-        struct vouchers v;
         uint8_t next[32];
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             debit_times(&b, i, 0, 2);
             stage_third(b.store[i], SAME);
         }
         staged_head(b.store[0], next);
-        v = vouchers_of(&b, next);
+        struct vouchers v = vouchers_of(&b, next);
         next[0] ^= 1; /* signed, but another debit; or not signed at all */
         if (k < STUDY_SERVERS_MOST)
             OK(voucher_sign(b.s.study, b.server[without], next, v.by[without]));
@@ -217,14 +209,13 @@ TEST(a_last_debit_can_be_dropped)
 static void stage_forged(struct store *store, const struct store_round *r,
                          const struct ledger_limits *with, unsigned spent)
 {
-    struct ledger *after = NULL;
+    struct ledger *after CLEAN(ledger_free) = NULL;
     mpq_t cost;
     mpq_init(cost);
     mpq_set_ui(cost, spent, 1);
     OK(ledger_new(&after, with, &quiet));
     OK(ledger_debit(after, cost, &quiet));
     OK(stage_with(store, r, after));
-    ledger_free(&after);
     mpq_clear(cost);
 }
 
@@ -361,12 +352,11 @@ TEST(noise_is_sealed_and_wiped_once_the_next_is_bound)
 {
     const struct store_round first = round_of(1, 0), second = round_of(1, 1);
     struct store_round wrong = first;
-    struct stores_bench b CLEAN(bench_free);
     struct bytes noise CLEAN(bytes_clear) = {0}, values CLEAN(bytes_clear) = {0};
     uint8_t sealed[64] = {0};
     sqlite3_stmt *row;
     sqlite3 *db;
-    b = bench_new();
+    struct stores_bench b CLEAN(bench_free) = bench_new();
     OK(debit(b.store[0], &first, 1));
     OK(store_noise(b.store[0], &first, &noise));
     assert_int_equal(noise.size, 20);
@@ -876,11 +866,10 @@ static enum err agree_and_confirm(struct party *p, void *shared)
     const struct round_statement own = {0};
     struct round_talk talk = {.net = p->net, .log = &log};
     const uint8_t signature[2][64] = {{0}};
-    enum err e;
     if (i == t->who && t->trick != NO_TRICK)
         return play_tricks(p, t->trick);
     round_agree(&talk, &own);
-    e = net_settle(p->net);
+    enum err e = net_settle(p->net);
     if (e == ERR_OK) {
         round_confirm(&talk, ERR_OK, signature);
         e = net_settle(p->net);

@@ -8,10 +8,6 @@
 #include "parties/study/fine.h"
 #include "parties/study/rounds.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const char domain[] = "domain:\n"
                              "  - {name: age, kind: integer, min: 0, max: 99}\n"
                              "  - {name: pay, kind: numeric, min: 0, max: 1, bins: 62}\n"

@@ -1,13 +1,8 @@
 /* parties/study/outline: columns from codebooks, headers, public rows and the words of a schema. */
 #include "harness/cmocka.h"
 
-#include "base/file.h"
 #include "parties/study/outline.h"
 #include "parties/study/study_text.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 struct fixture {
     char folder[40], path[80], said[2048];

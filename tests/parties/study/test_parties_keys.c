@@ -1,16 +1,10 @@
 /* parties/keys: identities as text and as files, and everything that may be wrong with either. */
 #include "harness/cmocka.h"
 
-#include "base/bytes.h"
-#include "base/file.h"
-#include "base/secret.h"
 #include "parties/study/identity.h"
 
 #include <sodium.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 struct keys_fixture {
     char folder[64], path[96];
@@ -278,11 +272,10 @@ TEST(a_damaged_file_is_refused)
 {
     struct keys_fixture *f = *state;
     struct bytes file CLEAN(bytes_clear) = {0};
-    const char *at;
     OK(identity_save(f->id, f->path, false, &f->log));
     OK(file_read(f->path, 4096, &file, NULL));
     bytes_put_u8(&file, 0);
-    at = strstr((const char *)file.data, "\nsecret ");
+    const char *at = strstr((const char *)file.data, "\nsecret ");
     assert_non_null(at);
     /* every character of the two lines that matter */
     for (size_t i = (size_t)(at - (const char *)file.data) + 1; i < file.size - 2; i++) {
@@ -324,11 +317,10 @@ TEST(line_ends_and_order_do_not_matter)
     struct identity *back CLEAN(identity_free) = NULL;
     struct bytes file CLEAN(bytes_clear) = {0};
     char text[1024], secret[128] = "", public[256] = "";
-    const char *at;
     OK(identity_save(f->id, f->path, false, &f->log));
     OK(file_read(f->path, 4096, &file, NULL));
     bytes_put_u8(&file, 0);
-    at = strstr((const char *)file.data, "\nsecret ");
+    const char *at = strstr((const char *)file.data, "\nsecret ");
     assert_non_null(at);
     assert_int_equal(sscanf(at, "\nsecret %127s\npublic %255s", secret, public), 2);
     snprintf(text, sizeof text, "public %s\r\nsecret %s\r\n", public, secret);
@@ -355,14 +347,13 @@ TEST(what_is_no_file_is_named)
 TEST(fingerprints_are_short_and_stable)
 {
     struct keys_fixture *f = *state;
-    struct identity *other;
+    struct identity *other CLEAN(identity_free) = NULL;
     uint8_t digest[32];
     const struct words_text a = public_identity_fingerprint(&f->id->public);
     assert_int_equal(strlen(a.text), 23);
     assert_int_equal(strspn(a.text, "0123456789abcdefghjkmnpqrstvwxyz-"), 23);
     OK(identity_new(&other, NULL));
     assert_string_not_equal(a.text, public_identity_fingerprint(&other->public).text);
-    identity_free(&other);
     memset(digest, 0xff, sizeof digest);
     assert_string_equal(identity_groups(digest, 6).text, "zzzzz-zzzzz-zzzzz-zzzzz-zzzzz-zzzzz");
     memset(digest, 0, sizeof digest);

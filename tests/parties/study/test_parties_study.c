@@ -1,22 +1,16 @@
 /* parties/study: what a study file means. */
-#include "harness/cmocka.h"
 #include "tests/support/parse.h"
 
 #include "aim/budget/schedule.h"
 #include "aim/budget/score.h"
-#include "base/bytes.h"
 #include "parties/analyst/release.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"
-#include "parties/study/identity.h"
 #include "parties/study/roster.h"
 #include "parties/study/rounds.h"
 #include "parties/study/study_ports.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/tape.h"
-
-#include <math.h>
-#include <string.h>
 
 /* --- meaning ---------------------------------------------------------------------------------- */
 
@@ -80,10 +74,9 @@ TEST(bins_are_read)
     struct parse_fixture *f = *state;
     for (size_t i = 0; i < sizeof bins / sizeof bins[0]; i++) {
         struct study *s CLEAN(study_free) = NULL;
-        const struct domain_attribute *a;
         uint64_t count;
         OK(parse_edit(f, bins[i].find, bins[i].replace, &s));
-        a = &s->domain->attribute[i < 7 ? 0 : 2];
+        const struct domain_attribute *a = &s->domain->attribute[i < 7 ? 0 : 2];
         assert_ptr_equal(a->kind, &column_bins);
         assert_int_equal(a->whole, i < 7);
         assert_true(a->step == bins[i].step);
@@ -133,12 +126,11 @@ TEST(what_is_missing_is_read)
 {
     struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
-    const struct domain_attribute *a;
     OK(parse_edit(f, "    max: 9",
                   "    max: 9\n    missing: [\"\", NA, \"-1\"]\n"
                   "    write: NA\n",
                   &s));
-    a = &s->domain->attribute[0];
+    const struct domain_attribute *a = &s->domain->attribute[0];
     assert_string_equal(a->missing, "NA");
     assert_int_equal(a->missing_too_count, 2);
     assert_int_equal(domain_code(a, "-1.0"), 10);
@@ -182,11 +174,10 @@ TEST(what_is_impossible_is_read)
     struct parse_fixture *f = *state;
     for (size_t i = 0; i < 2; i++) {
         struct study *s CLEAN(study_free) = NULL;
-        const struct workload_zeros *two, *one;
         OK(parse_edit(f, "workload:", same[i], &s));
         assert_int_equal(s->zeros, 2);
-        two = &s->zero[i];
-        one = &s->zero[1 - i];
+        const struct workload_zeros *two = &s->zero[i];
+        const struct workload_zeros *one = &s->zero[1 - i];
         assert_int_equal(two->clique.n, 2);
         assert_int_equal(two->clique.attribute[0], 0);
         assert_int_equal(two->clique.attribute[1], 1);
@@ -389,16 +380,16 @@ static enum err bounds_of(struct parse_fixture *f, unsigned first, unsigned seco
                           const char *rounds, struct bounds **bounds)
 {
     char domain[256];
-    struct bytes b CLEAN(bytes_clear), c CLEAN(bytes_clear), d CLEAN(bytes_clear);
     struct study *s CLEAN(study_free) = NULL;
     snprintf(domain, sizeof domain,
              "  - {name: big, kind: integer, min: 1, max: %u}\n"
              "  - {name: second, kind: integer, min: 1, max: %u}\nworkload:\n"
              "  - {attributes: [big, second]}\n",
              first, second);
-    b = edited(base_text, "workload:\n", domain);
-    c = edited((const char *)b.data, "max_rows: 500", "max_rows: 1073741823, as: counts");
-    d = edited((const char *)c.data, "rounds: 4\n", rounds);
+    struct bytes b CLEAN(bytes_clear) = edited(base_text, "workload:\n", domain);
+    struct bytes c CLEAN(bytes_clear) = edited((const char *)b.data, "max_rows: 500",
+                                               "max_rows: 1073741823, as: counts");
+    struct bytes d CLEAN(bytes_clear) = edited((const char *)c.data, "rounds: 4\n", rounds);
     OK(parse_text(f, (const char *)d.data, &s));
     return bounds_new(bounds, s, &f->log);
 }
@@ -528,12 +519,11 @@ TEST(an_assessment_is_set_aside)
     struct study *base CLEAN(study_free) = NULL, s;
     struct ledger_limits limits, whole;
     struct aim_options o;
-    struct price_noise noise;
     struct bounds *bounds CLEAN(bounds_free) = NULL;
     struct schedule start, with;
     OK(parse_text(f, base_text, &base));
     s = *base;
-    noise = price_noise(&s);
+    struct price_noise noise = price_noise(&s);
     OK(bounds_new(&bounds, &s, &f->log));
     OK(price_schedule(&s, &start));
     s.assess = 0.2;
@@ -560,9 +550,8 @@ static void expect_kind(const char *word, size_t columns, unsigned of, struct ro
 {
     struct domain *d CLEAN(domain_free) = NULL;
     struct workload *w CLEAN(workload_free) = all_of(&d, columns, of);
-    struct rounds_choice c;
     t.workload = w;
-    c = rounds_choose(&t);
+    struct rounds_choice c = rounds_choose(&t);
     assert_string_equal(rounds_word(&c).text, word);
     assert_int_equal(c.mib, c.sweeps >= 4 && w->queries <= 1000 ? 40 : c.sweeps > 0 ? 8 : 0);
 }
@@ -633,13 +622,12 @@ TEST(gaussian_terms_give_more)
     struct parse_fixture *f = *state;
     for (unsigned k = 0; k < 4; k++) {
         struct study s = *f->base;
-        struct ask_slack before, after;
         s.noise = k % 2 == 0 ? NOISE_DISCRETE : NOISE_BOX_MULLER;
         s.epsilon = k < 2 ? 1 : 20; /* charged by variation, by ratio */
         const double zcdp = limits_at(&s, s.epsilon).rho;
-        before = price_slack(&s);
+        struct ask_slack before = price_slack(&s);
         s.accounting = ACCOUNTING_GAUSSIAN;
-        after = price_slack(&s);
+        struct ask_slack after = price_slack(&s);
         assert_true(limits_at(&s, s.epsilon).rho > 1.05 * zcdp);
         assert_true(after.marginal - before.marginal == (k % 2 == 0 ? 0x1p-30 : 0));
         assert_true(after.select == before.select);

@@ -1,13 +1,7 @@
 /* parties/study: what the digests of a study depend on, and what they do not. */
-#include "harness/cmocka.h"
 #include "tests/support/parse.h"
 
-#include "base/bytes.h"
-#include "parties/study/identity.h"
-#include "parties/study/study.h"
-
 #include <sodium.h>
-#include <string.h>
 
 static bool same_terms(const struct study *a, const struct study *b)
 {
@@ -125,10 +119,9 @@ TEST(any_value_changes_its_part)
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         struct study *s CLEAN(study_free) = NULL;
         char got[256];
-        bool terms;
         OK(parse_edit(f, changes[i].find, changes[i].replace, &s));
         differing(f->base, s, got, sizeof got);
-        terms = changes[i].changes[0] != '\0' && strcmp(changes[i].changes, "roster") != 0;
+        bool terms = changes[i].changes[0] != '\0' && strcmp(changes[i].changes, "roster") != 0;
         if (strcmp(got, changes[i].changes) != 0 || same_terms(f->base, s) == terms) {
             print_error("\"%s\" -> \"%s\": %s differs, not %s\n", changes[i].find,
                         changes[i].replace, got, changes[i].changes);
@@ -155,11 +148,9 @@ TEST(a_new_curve_key_is_a_matter_of_the_roster)
 {
     struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
-    struct bytes text CLEAN(bytes_clear);
-    struct public_identity mixed;
     uint8_t message[15 + 32];
     char got[256], key[IDENTITY_TEXT_SIZE], edit[IDENTITY_TEXT_SIZE + 8];
-    mixed = f->identity[0]->public;
+    struct public_identity mixed = f->identity[0]->public;
     memcpy(mixed.curve, f->identity[9]->public.curve, 32);
     memcpy(message, "trefoil-curve-1", 15);
     memcpy(message + 15, mixed.curve, 32);
@@ -167,7 +158,7 @@ TEST(a_new_curve_key_is_a_matter_of_the_roster)
                          f->identity[0]->sign_secret);
     public_identity_text(&mixed, key);
     snprintf(edit, sizeof edit, "key: %s", key);
-    text = edited(base_text, "key: @0", edit);
+    struct bytes text CLEAN(bytes_clear) = edited(base_text, "key: @0", edit);
     OK(parse_text(f, (const char *)text.data, &s));
     differing(f->base, s, got, sizeof got);
     assert_string_equal(got, "roster");

@@ -1,15 +1,9 @@
 /* parties/study: every error of a study file with its place, and what to do. */
-#include "harness/cmocka.h"
 #include "tests/support/parse.h"
 
-#include "base/bytes.h"
 #include "base/nearest.h"
 #include "parties/study/study_uploads.h"
 #include "parties/study/yaml.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
@@ -464,17 +458,14 @@ static bool is_refused(struct parse_fixture *f, struct bytes *text, const char *
                        const char *words)
 {
     char place[32];
-    struct study *s;
-    enum err e;
-    size_t line;
+    struct study *s CLEAN(study_free) = NULL;
     take_place(text, at, place);
-    e = parse_text(f, (const char *)text->data, &s);
-    line = strcspn(f->sink, "\n");
+    enum err e = parse_text(f, (const char *)text->data, &s);
+    size_t line = strcspn(f->sink, "\n");
     if (e == ERR_STUDY && s == NULL && f->sink[line] == '\n' && f->sink[line + 1] == '\0' &&
         message_is(f->sink, place, words))
         return true;
     print_error("expected %s: ... %s\n  got %s\n", place, words, f->sink);
-    study_free(&s);
     return false;
 }
 

@@ -1,12 +1,8 @@
 /* parties/study: a study with a provider and a keeper: its terms, and what does not go with it. */
-#include "harness/cmocka.h"
 #include "tests/support/parse.h"
 
-#include "base/bytes.h"
 #include "parties/study/study_text.h"
 #include "parties/study/study_uploads.h"
-
-#include <string.h>
 
 static const char three[] = "servers:\n"
                             "  - {name: s0, endpoint: tcp://here:7100, key: @0}\n"
@@ -40,7 +36,7 @@ static enum err parse_two(struct parse_fixture *f, const char *find, const char 
 TEST(a_provider_and_a_keeper_take_the_place_of_servers)
 {
     struct parse_fixture *f = *state;
-    struct study *s = NULL;
+    struct study *s CLEAN(study_free) = NULL;
     OK(parse_two(f, "study: test", "study: test", &s));
     assert_int_equal(s->servers, 2);
     assert_string_equal(s->server[0].name, "s0");
@@ -56,7 +52,6 @@ TEST(a_provider_and_a_keeper_take_the_place_of_servers)
         assert_int_equal(study_form_bytes(s, i, UPLOAD_RECORDS), 0);
         assert_int_equal(study_form_bytes(s, i, s->owner[i].bits), 0);
     }
-    study_free(&s);
 }
 
 /* Defaults written out change no terms; who is which does. */
@@ -71,7 +66,7 @@ TEST(terms_say_who_is_the_provider)
         {"provider: {name: s0", "provider: {name: other", "servers"},
     };
     struct parse_fixture *f = *state;
-    struct study *s = NULL, *other = NULL, *turned = NULL;
+    struct study *other = NULL, *s CLEAN(study_free) = NULL, *turned CLEAN(study_free) = NULL;
     char text[256];
     struct bytes b CLEAN(bytes_clear) = text_of_two(
         two, "keeper: {name: s0, endpoint: tcp://here:7100, key: @0}\n"
@@ -86,8 +81,6 @@ TEST(terms_say_who_is_the_provider)
     OK(parse_text(f, (const char *)b.data, &turned));
     differing(s, turned, text, sizeof text);
     assert_true(strstr(text, "servers") != NULL);
-    study_free(&turned);
-    study_free(&s);
 }
 
 /* Each is refused with advice, and nothing else is said. */
@@ -124,12 +117,11 @@ TEST(what_needs_three_servers_is_refused)
     };
     struct parse_fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct study *s = NULL;
+        struct study *s CLEAN(study_free) = NULL;
         const bool good = cases[i].words[0] == '\0';
         assert_int_equal(parse_two(f, cases[i].find, cases[i].replace, &s),
                          good ? ERR_OK : ERR_STUDY);
         support_says(f->sink, cases[i].words);
-        study_free(&s);
     }
 }
 

@@ -1,17 +1,9 @@
 /* parties/study: a study in words; and the demo's data. */
-#include "harness/cmocka.h"
 #include "tests/support/parse.h"
 
 #include "aim/table/csv.h"
-#include "base/bytes.h"
-#include "base/file.h"
 #include "parties/command/demo_data.h"
-#include "parties/study/identity.h"
 #include "parties/study/study_text.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* --- words ------------------------------------------------------------------------------------ */
 
@@ -106,13 +98,12 @@ TEST(what_may_be_said_besides)
 {
     struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
-    char *text;
     OK(parse_edit(f, "rounds: 4\n",
                   "rounds: annealed\nscore: l2\nlate_uploads: join\n"
                   "security: abort\n"
                   "impossible: [{age: [1, 2], ward: a}]\n",
                   &s));
-    text = description(s, NULL);
+    char *text = description(s, NULL);
     support_says(text, "Impossible, by public knowledge");
     support_says(text, "  age x ward: 2 of 40 combinations\n");
     support_says(text, "Then it chooses and\n  measures at most 64 more,");
@@ -128,9 +119,8 @@ TEST(what_may_be_said_besides)
 TEST(a_servers_other_machines_are_described)
 {
     struct study *s CLEAN(study_free) = NULL;
-    char *text;
     OK(parse_edit(*state, "tcp://here:7100", "tcp://here:7100, ranks: [calc1, calc2]", &s));
-    text = description(s, NULL);
+    char *text = description(s, NULL);
     support_says(text, "ranks calc1, calc2\n");
     free(text);
 }
@@ -151,9 +141,8 @@ TEST(columns_are_described)
     struct bytes d CLEAN(bytes_clear) = edited((const char *)c.data, "rounds: 4",
                                                "rounds: 4\nmin_owners: 1");
     struct study *s CLEAN(study_free) = NULL;
-    char *text;
     OK(parse_text(f, (const char *)d.data, &s));
-    text = description(s, NULL);
+    char *text = description(s, NULL);
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
         if (strstr(text, said[i]) == NULL)
             fail_msg("does not say \"%s\":\n%s", said[i], text);
@@ -215,7 +204,7 @@ TEST(the_demos_data_fit_its_domain)
     for (size_t i = 0; i < DEMO_HOSPITALS; i++) {
         const struct demo_hospital *h = &demo_hospitals[i];
         struct domain *columns CLEAN(domain_free) = NULL;
-        struct table *t;
+        struct table *t CLEAN(table_free) = NULL;
         char path[128];
         snprintf(path, sizeof path, "%s/%s.csv", folder, h->name);
         columns_of(s, h, &columns);
@@ -223,7 +212,6 @@ TEST(the_demos_data_fit_its_domain)
             fail_msg("%s", f->sink);
         assert_int_equal(t->rows, h->rows);
         assert_true(h->rows <= h->max_rows);
-        table_free(&t);
         unlink(path);
     }
     rmdir(folder);

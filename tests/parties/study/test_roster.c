@@ -6,14 +6,9 @@
 #include "harness/cmocka.h"
 
 #include "base/date.h"
-#include "base/file.h"
 #include "harness/process.h"
 #include "parties/exchange/dials.h"
 #include "parties/study/roster.h"
-
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 struct roster_scene {
     struct support_study s;
@@ -27,9 +22,8 @@ static void scene_new(struct roster_scene *c)
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
     NEW_STUDY(&c->s, &c->log, .owners = 3, .round_s = 40, .connect_s = 30);
-    for (unsigned i = 0; i < c->s.owners; i++) {
+    for (unsigned i = 0; i < c->s.owners; i++)
         OK(support_csv(file(c, "o%u.csv", i), c->s.study->domain, 400 + 100 * i, i));
-    }
 }
 
 static void scene_free(struct roster_scene *c)
@@ -82,10 +76,9 @@ static void expect_signatures(struct roster_scene *c, const char *path, enum ros
 TEST(signatures_gather_in_the_file)
 {
     struct roster_scene c CLEAN(scene_free);
-    char second[SUPPORT_PATH], third[SUPPORT_PATH];
     scene_new(&c);
-    support_study_file(&c.s, "second.yaml", second);
-    support_study_file(&c.s, "third.yaml", third);
+    const char *second = support_path(&c.s, "second.yaml");
+    const char *third = support_path(&c.s, "third.yaml");
     /* the first roster needs none, and accepts none */
     expect_signatures(&c, c.s.path, ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_UNSIGNED);
     EXPECT(3, file(&c, "sign.log"), 10, "roster", "sign", c.s.path, "--key", file(&c, "s0.key"));
@@ -133,14 +126,12 @@ TEST(any_form_of_the_block_is_replaced)
     scene_new(&c);
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         char head[256];
-        struct identity *me = NULL;
+        struct identity *me CLEAN(identity_free) = NULL;
         char text[IDENTITY_SIGNATURE_TEXT_SIZE];
-        enum err e;
         snprintf(head, sizeof head, "roster: 2\n%sstudy: test\n", forms[i]);
         amend(c.s.path, file(&c, "form.yaml"), (const char *const[]){"study: test\n", head, NULL});
         OK(identity_load(&me, file(&c, "s1.key"), NULL));
-        e = roster_sign_file(file(&c, "form.yaml"), me, text, &c.log);
-        identity_free(&me);
+        enum err e = roster_sign_file(file(&c, "form.yaml"), me, text, &c.log);
         if (i == 0) {
             OK(e);
             expect_signatures(&c, file(&c, "form.yaml"), ROSTER_UNSIGNED, ROSTER_SIGNED,
@@ -164,9 +155,9 @@ TEST(what_cannot_be_signed_is_left_alone)
     };
     struct roster_scene c CLEAN(scene_free);
     struct identity *me CLEAN(identity_free) = NULL;
-    char path[SUPPORT_PATH], text[IDENTITY_SIGNATURE_TEXT_SIZE];
+    char text[IDENTITY_SIGNATURE_TEXT_SIZE];
     scene_new(&c);
-    support_study_file(&c.s, "form.yaml", path);
+    const char *path = support_path(&c.s, "form.yaml");
     OK(identity_load(&me, file(&c, "s1.key"), NULL));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct bytes before CLEAN(bytes_clear) = {0}, after CLEAN(bytes_clear) = {0};
@@ -273,7 +264,6 @@ static void compare(struct roster_scene *c, const char *from, const char *to, ch
 TEST(every_change_is_told)
 {
     struct roster_scene c CLEAN(scene_free);
-    struct study *study CLEAN(study_free) = NULL;
     char a[SUPPORT_PATH], b[SUPPORT_PATH], key[IDENTITY_TEXT_SIZE],
         revoked[IDENTITY_TEXT_SIZE + 64], added[IDENTITY_TEXT_SIZE + 64], words[4096],
         endpoint[2][96];
@@ -314,7 +304,7 @@ TEST(every_change_is_told)
          "model.apart: none -> age, ward\n");
     compare(&c, a, a, words);
     support_says(words, "Of roster 2 it changes:\n  nothing\nRoster 2 of study test");
-    study = load(&c, a); /* turns away somebody who is not there */
+    struct study *study CLEAN(study_free) = load(&c, a); /* turns away somebody who is not there */
     assert_int_equal(roster_current(study, ROLE_OWNER, study->owners, &c.log), ERR_AUTH);
 }
 
@@ -347,16 +337,14 @@ static void restart(struct roster_scene *c, unsigned i, const char *study)
 
 static int share(struct roster_scene *c, const char *study, const char *key, unsigned data)
 {
-    unlink(file(c, "share.log"));
-    return COMMAND(file(c, "share.log"), 60, "share", study, file(c, "o%u.csv", data), "--key",
-                   file(c, "%s", key));
+    return ANEW(file(c, "share.log"), 60, "share", study, file(c, "o%u.csv", data), "--key",
+                file(c, "%s", key));
 }
 
 static int run_study(struct roster_scene *c, const char *study)
 {
-    unlink(file(c, "run.log"));
-    return COMMAND(file(c, "run.log"), 60, "run", study, "--key", file(c, "a.key"), "--out",
-                   file(c, "out"));
+    return ANEW(file(c, "run.log"), 60, "run", study, "--key", file(c, "a.key"), "--out",
+                file(c, "out"));
 }
 
 TEST(amended_in_the_middle_of_collecting)

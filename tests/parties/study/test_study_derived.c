@@ -5,15 +5,7 @@
 #include "harness/cmocka.h"
 
 #include "aim/table/derive.h"
-#include "base/bytes.h"
-#include "base/file.h"
-#include "base/text.h"
 #include "parties/study/study.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static const char places[] =
     "city,region,\"long name\"\nbonn,west,Bonn\nkiel,north,\"Kiel, Ost\"\n";
@@ -55,7 +47,6 @@ static enum err load(const char *find, const char *replace, const char *book, st
     char folder[] = "/tmp/derived-XXXXXX", path[64], other[64];
     struct bytes text CLEAN(bytes_clear) = {0};
     const char *at = strstr(good, find);
-    enum err e;
     words[0] = '\0';
     assert_non_null(mkdtemp(folder));
     assert_non_null(at);
@@ -66,7 +57,7 @@ static enum err load(const char *find, const char *replace, const char *book, st
     snprintf(other, sizeof other, "%s/places.csv", folder);
     OK(file_write(path, 0600, text.data, text.size, NULL));
     OK(file_write(other, 0600, book, strlen(book), NULL));
-    e = study_load_draft(study, path, &log);
+    enum err e = study_load_draft(study, path, &log);
     unlink(path);
     unlink(other);
     rmdir(folder);
@@ -77,10 +68,9 @@ TEST(a_study_says_what_follows_from_what)
 {
     struct study *s CLEAN(study_free) = NULL;
     char words[2000];
-    const struct derives *d;
     if (load("study: derived", "study: derived", places, &s, words) != ERR_OK)
         fail_msg("%s", words);
-    d = s->domain->derived;
+    const struct derives *d = s->domain->derived;
     assert_int_equal(d->from.count, 4);
     assert_int_equal(d->computed.count, 2);
     assert_int_equal(d->read.count, 2); /* born, and left as it is computed */

@@ -9,15 +9,9 @@
 #include "aim/model/series_draw.h"
 #include "aim/table/series.h"
 #include "aim/workload/tabulate.h"
-#include "base/bytes.h"
-#include "base/memory.h"
-#include "base/random.h"
 #include "parties/owner/pack.h"
 #include "parties/study/study.h"
 #include "parties/study/study_uploads.h"
-
-#include <math.h>
-#include <string.h>
 
 static const char good[] =
     "study: events\n"
@@ -116,10 +110,9 @@ TEST(what_events_are_is_a_part_of_the_terms_and_of_files)
     struct study *s CLEAN(study_free) = good_study();
     struct domain *d CLEAN(domain_free) = NULL;
     struct bytes bytes CLEAN(bytes_clear) = {0};
-    struct reader r;
     bool same;
     domain_write(s->domain, &bytes);
-    r = reader_of(bytes.data, bytes.size);
+    struct reader r = reader_of(bytes.data, bytes.size);
     OK(domain_read(&d, &r, NULL));
     OK(reader_done(&r));
     OK(domain_compare(s->domain, d, &same));
@@ -416,9 +409,8 @@ static struct model *model_of(const struct study *s, const struct table *flat)
     struct model *m = NULL;
     for (size_t i = 0; i < PAIRS; i++) {
         const uint16_t a = named(s, pairs[i][0]), b = named(s, pairs[i][1]);
-        uint64_t cells;
         clique[i] = (struct clique){2, {a < b ? a : b, a < b ? b : a}};
-        cells = clique_cells(&clique[i], s->domain);
+        uint64_t cells = clique_cells(&clique[i], s->domain);
         x[i] = (struct measurement){.clique = clique[i], .sigma = 1};
         OK(memory_new(&x[i].y, cells));
         OK(tabulate_counts(flat, &clique[i], x[i].y));
@@ -498,14 +490,12 @@ static enum err ask(const struct model *m, const char *text, double *value, char
     struct answer *a CLEAN(answer_free) = NULL;
     struct model_sums *sums CLEAN(model_sums_free) = NULL;
     struct densities inside CLEAN(densities_clear) = {0};
-    enum err e;
     OK(model_densities(&inside, m, NULL));
     OK(model_sums_new(&sums, m));
     OK(question_parse(&q, model_domain(m), &from, NULL));
-    e = answer_new(&a, sums, &inside, q, &log);
-    if (e == ERR_OK)
-        *value = a->value[0].number;
-    return e;
+    TRY(answer_new(&a, sums, &inside, q, &log));
+    *value = a->value[0].number;
+    return ERR_OK;
 }
 
 /* Events count once each, however many their person has: not by the person's parts. */
@@ -514,13 +504,12 @@ TEST(questions_are_about_persons_or_about_events)
     struct study *s CLEAN(study_free) = good_study();
     struct tables t CLEAN(tables_clear) = {0};
     struct table *flat CLEAN(table_free) = NULL;
-    struct model *m CLEAN(model_free) = NULL;
     struct series_found found;
     char words[400];
     double value = 0, inside = 0, lone = 0, persons = 0;
     make(&t, s, 2000, SIZE_MAX, 0);
     OK(series_flat(&flat, s->domain, t.persons, t.events, &found));
-    m = model_of(s, flat);
+    struct model *m CLEAN(model_free) = model_of(s, flat);
 
     for (size_t row = 0; row < flat->rows; row++) {
         const uint16_t stage = flat->column[s->domain->series->stage][row];

@@ -5,14 +5,8 @@
 #include "harness/cmocka.h"
 
 #include "aim/answer/answer.h"
-#include "aim/model/model_densities.h"
-#include "base/file.h"
-#include "base/memory.h"
 #include "harness/study.h"
 #include "parties/study/expect.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* age: 9 numbers; sex: 2; ward: 4 and missing; bmi: 4 bins; died: 2 (harness/study.c). */
 static enum err load(struct support_study *s, const char *workload, const char *questions,
@@ -21,7 +15,6 @@ static enum err load(struct support_study *s, const char *workload, const char *
     struct study_options o = {.owners = 2};
     struct log log = {.buffer = said, .buffer_size = size, .level = LOG_ERROR};
     struct bytes text CLEAN(bytes_clear) = {0}, changed CLEAN(bytes_clear) = {0};
-    const char *at, *end;
     *study = NULL;
     said[0] = '\0';
     OK(support_study_new(s, &o, NULL));
@@ -29,9 +22,9 @@ static enum err load(struct support_study *s, const char *workload, const char *
         OK(file_write(support_path(s, "q.sql"), 0600, questions, strlen(questions), NULL));
     OK(file_read(s->path, 1 << 20, &text, NULL));
     bytes_put_u8(&text, 0);
-    at = strstr((const char *)text.data, "workload:");
+    const char *at = strstr((const char *)text.data, "workload:");
     assert_non_null(at);
-    end = strchr(at, '\n');
+    const char *end = strchr(at, '\n');
     bytes_put(&changed, text.data, (size_t)(at - (const char *)text.data));
     bytes_put_text(&changed, "workload: ");
     bytes_put_text(&changed, workload);
@@ -59,7 +52,7 @@ TEST(questions_make_the_workload)
         "SELECT AVG(bmi) FROM t WHERE sex = 'm' OR age = 1; -- the same columns\n"
         "SELECT COUNT(*) FROM t;\n"
         "SELECT COUNT(*) FROM t GROUP BY died;";
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     struct study *study CLEAN(study_free) = NULL, *other CLEAN(study_free) = NULL;
     char said[1024];
     OK(load(&s, "{queries: q.sql}", questions, said, sizeof said, &study));
@@ -75,7 +68,6 @@ TEST(questions_make_the_workload)
     assert_true(WEIGHT(other, 0, 3) == 2);
     assert_true(WEIGHT(other, 1, 3) == 2);
     assert_true(WEIGHT(other, 0, 1, 3) == 0);
-    support_study_free(&s);
 }
 
 /* The terms contain only the questions' columns and how often they are asked. */
@@ -152,7 +144,6 @@ TEST(noise_is_of_the_cells_that_a_condition_takes_in)
     struct study *study CLEAN(study_free) = NULL;
     struct expect *list CLEAN(memory_release) = NULL;
     struct densities even CLEAN(densities_clear) = {0};
-    const struct expect *grouped, *either;
     double share = 0, squares = 0, rows, weights = 0;
     size_t count;
     char said[1024];
@@ -160,8 +151,8 @@ TEST(noise_is_of_the_cells_that_a_condition_takes_in)
     OK(expect_questions(&list, &count, study, 10, NULL));
     OK(densities_even(&even, study->domain));
     assert_int_equal(count, 3);
-    grouped = strstr(list[0].text, "GROUP BY") != NULL ? &list[0] : &list[1];
-    either = grouped == &list[0] ? &list[1] : &list[0];
+    const struct expect *grouped = strstr(list[0].text, "GROUP BY") != NULL ? &list[0] : &list[1];
+    const struct expect *either = grouped == &list[0] ? &list[1] : &list[0];
     assert_string_equal(either->text, "SELECT COUNT(*) FROM t WHERE age < 4 OR bmi >= 28");
     rows = study->owner[0].max_rows + study->owner[1].max_rows;
     assert_true(grouped->together && fabs(grouped->rows - rows / 4) < 1e-9);

@@ -6,17 +6,11 @@
 #include "tests/support/command.h"
 
 #include "aim/run/train_run.h"
-#include "base/file.h"
-#include "base/random.h"
-#include "base/text.h"
 #include "harness/study.h"
 #include "parties/exchange/price.h"
 #include "parties/study/method.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char base_text[] =
     "study: loans\n"
@@ -118,12 +112,10 @@ TEST(one_owner_of_a_batch_holds_the_numbers)
     static const char find[] = "train: {target: y}\n", owners[] = "owners:\n";
     struct bytes text CLEAN(bytes_clear) = edit(find, NUMBERS "\n");
     struct bytes all CLEAN(bytes_clear) = {0};
-    char said[2048] = "";
-    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
-    struct study *study;
-    const char *at;
+    LOG_INTO(log, said, LOG_ERROR);
+    struct study *study CLEAN(study_free) = NULL;
     bytes_put_u8(&text, 0);
-    at = strstr((const char *)text.data, owners) + strlen(owners);
+    const char *at = strstr((const char *)text.data, owners) + strlen(owners);
     for (unsigned good = 0; good < 2; good++) {
         bytes_clear(&all);
         bytes_put(&all, text.data, (size_t)(at - (const char *)text.data));
@@ -133,18 +125,16 @@ TEST(one_owner_of_a_batch_holds_the_numbers)
                          good ? ERR_OK : ERR_STUDY);
     }
     support_says(said, "one holds 1 of the 2 columns of numbers");
-    study_free(&study);
 }
 
 static void other_terms(const char *find, const char *replace)
 {
-    struct study *one = parsed("study: loans", "study: loans"), *other = parsed(find, replace);
+    struct study *one CLEAN(study_free) = parsed("study: loans", "study: loans");
+    struct study *other CLEAN(study_free) = parsed(find, replace);
     assert_memory_not_equal(one->terms.digest, other->terms.digest, 32);
     for (size_t i = 0; i < one->terms.parts; i++)
         if (memcmp(one->terms.part[i].digest, other->terms.part[i].digest, 32) != 0)
             assert_string_equal(one->terms.part[i].name, "rounds");
-    study_free(&one);
-    study_free(&other);
 }
 
 TEST(everything_about_a_classifier_is_a_term)
@@ -170,7 +160,7 @@ TEST(repeat_makes_columns_that_are_alike)
 /* One one-way, twice, and all numbers of each step; the tape has what they take. */
 TEST(a_study_pays_for_its_target_and_its_steps)
 {
-    struct study *s = parsed("{target: y}", "{target: y, steps: 20}");
+    struct study *s CLEAN(study_free) = parsed("{target: y}", "{target: y, steps: 20}");
     struct ledger_limits limits;
     struct price_first first;
     const uint32_t weights = features_weights(s->features);
@@ -187,13 +177,13 @@ TEST(a_study_pays_for_its_target_and_its_steps)
     OK(method_served(s, NULL));
     s->owner[0].pad_to = 1 << 25;
     assert_int_equal(method_served(s, NULL), ERR_STUDY);
-    study_free(&s);
 }
 
 /* A table of two columns of 8 scores; the fold is no feature. Steps get less, to the last digit. */
 TEST(a_study_pays_for_its_test)
 {
-    struct study *s = parsed("{target: y}", "{target: y, steps: 20, test: {column: b, value: 4}}");
+    struct study *s CLEAN(study_free) = parsed(
+        "{target: y}", "{target: y, steps: 20, test: {column: b, value: 4}}");
     struct study *other = parsed("{target: y}",
                                  "{target: y, steps: 20, test: {column: b, value: 5}}");
     struct ledger_limits limits;
@@ -211,7 +201,6 @@ TEST(a_study_pays_for_its_test)
     assert_int_equal(steps.steps, 13);
     s->left = 0.03 * limits.rho;
     assert_int_equal(price_steps(s, &steps, NULL), ERR_BUDGET);
-    study_free(&s);
     study_free(&other);
 }
 
@@ -221,7 +210,7 @@ static void leave_after(struct study *s, const struct price_steps *own, unsigned
     const double k = s->rows_per_person;
     struct ledger_limits limits;
     struct price_first first;
-    struct ledger *l;
+    struct ledger *l CLEAN(ledger_free) = NULL;
     mpq_t cost;
     mpz_t moves;
     mpq_init(cost);
@@ -238,7 +227,6 @@ static void leave_after(struct study *s, const struct price_steps *own, unsigned
         ledger_forms_cost(cost, moves);
     }
     s->left = ledger_remaining(l);
-    ledger_free(&l);
     mpz_clear(moves);
     mpq_clear(cost);
 }
@@ -247,7 +235,7 @@ static void leave_after(struct study *s, const struct price_steps *own, unsigned
 TEST(a_run_takes_the_steps_that_others_left)
 {
     for (unsigned done = 0; done <= 20; done++) {
-        struct study *s = parsed("{target: y}", "{target: y, steps: 20}");
+        struct study *s CLEAN(study_free) = parsed("{target: y}", "{target: y, steps: 20}");
         struct price_steps own;
         s->rows_per_person = 1 + done % 2;
         OK(price_steps(s, &own, NULL));
@@ -261,14 +249,13 @@ TEST(a_run_takes_the_steps_that_others_left)
             OK(price_steps(s, &own, NULL));
             assert_in_range(own.steps, 20 - all - 2, 20 - all);
         }
-        study_free(&s);
     }
 }
 
 /* Servers keep a row for each that an owner sent, since nobody sees which of them were joined. */
 TEST(rows_that_are_linked_take_the_memory_of_all_their_owners)
 {
-    struct study *s = parsed("study: loans", "study: loans");
+    struct study *s CLEAN(study_free) = parsed("study: loans", "study: loans");
     s->link.on = true;
     s->owner[1].batch = 0;
     s->owner[0].columns = 2;
@@ -277,7 +264,6 @@ TEST(rows_that_are_linked_take_the_memory_of_all_their_owners)
     assert_int_equal(method_train_bytes(s), 4 * 33 * (3008 + 1024));
     s->owner[0].pad_to = s->owner[1].pad_to = 3 << 23; /* 3.3 GB each */
     assert_int_equal(method_served(s, NULL), ERR_STUDY);
-    study_free(&s);
 }
 
 /* --- commands --------------------------------------------------------------------------------- */
@@ -292,30 +278,32 @@ static void path_in(const struct train_stage *g, char path[128], const char *nam
     snprintf(path, 128, "%s/%s", g->folder, name);
 }
 
-#define TREFOIL(g, ...)                                                                            \
-    support_command(&(g)->a, (g)->out, (g)->err, (const char *const[]){__VA_ARGS__, NULL})
+#define TREFOIL(code, g, ...)                                                                      \
+    support_ends(code, &(g)->a, (g)->out, (g)->err, (const char *const[]){__VA_ARGS__, NULL})
 
 /* A study, and rows whose class is whether a + b is above 15; some are too long for the norm. */
-static void stage(struct train_stage *g, const char *train)
+static struct train_stage stage(const char *train)
 {
+    struct train_stage g = {0};
     struct bytes study CLEAN(bytes_clear) = edit("train: {target: y}", train);
     struct bytes rows CLEAN(bytes_clear) = {0};
     struct random r = random_of(4);
-    snprintf(g->folder, sizeof g->folder, "/tmp/test_study_train_XXXXXX");
-    assert_non_null(mkdtemp(g->folder));
-    path_in(g, g->study, "study.yaml");
-    path_in(g, g->rows, "rows.csv");
-    path_in(g, g->out, "out");
-    path_in(g, g->err, "err");
-    path_in(g, g->result, "result");
-    path_in(g, g->predicted, "predicted.csv");
+    snprintf(g.folder, sizeof g.folder, "/tmp/test_study_train_XXXXXX");
+    assert_non_null(mkdtemp(g.folder));
+    path_in(&g, g.study, "study.yaml");
+    path_in(&g, g.rows, "rows.csv");
+    path_in(&g, g.out, "out");
+    path_in(&g, g.err, "err");
+    path_in(&g, g.result, "result");
+    path_in(&g, g.predicted, "predicted.csv");
     bytes_put_text(&rows, "a,b,y\n");
     for (unsigned i = 0; i < 4000; i++) {
         const unsigned a = (unsigned)random_below(&r, 16), b = (unsigned)random_below(&r, 16);
         text_put(&rows, "%u,%u,%s\n", a, b, i % 100 == 7 ? "?" : a + b > 15 ? "yes" : "no");
     }
-    OK(file_write(g->study, 0600, study.data, study.size, NULL));
-    OK(file_write(g->rows, 0600, rows.data, rows.size, NULL));
+    OK(file_write(g.study, 0600, study.data, study.size, NULL));
+    OK(file_write(g.rows, 0600, rows.data, rows.size, NULL));
+    return g;
 }
 
 static void leave(struct train_stage *g)
@@ -335,20 +323,16 @@ static double figure(const struct train_stage *g, const char *word)
 
 TEST(check_and_plan_say_what_a_classifier_takes)
 {
-    struct train_stage g CLEAN(leave);
-    stage(&g, "train: {target: y}");
-    TREFOIL(&g, "check", g.study);
-    assert_int_equal(g.a.code, 0);
+    struct train_stage g CLEAN(leave) = stage("train: {target: y}");
+    TREFOIL(0, &g, "check", g.study);
     EACH(support_says, g.a.out, "a linear classifier of y, with 2 classes", "A row has 33 features",
          "then it takes 60 steps", "The weights are public", "send records once and may go",
          "noisy gradients, the weights and what a test says, never a share");
-    TREFOIL(&g, "check", g.study, "--board");
-    assert_int_equal(g.a.code, 0);
+    TREFOIL(0, &g, "check", g.study, "--board");
     support_says(g.a.out, "the weights of a classifier, which are public; no rows are made");
     support_says(g.a.out, "Scores are no probabilities");
     assert_null(strstr(g.a.out, "ynthetic"));
-    TREFOIL(&g, "plan", g.study);
-    assert_int_equal(g.a.code, 0);
+    TREFOIL(0, &g, "plan", g.study);
     EACH(support_says, g.a.out, "794.1 kB at each server for the features of 6000 rows",
          "60, each of 17 exchanges (31 or more with security: abort)",
          "as records (11 bits a row)\n", "more: pairs (method: aim) do better", "2044 Gaussians");
@@ -359,56 +343,50 @@ TEST(plan_says_the_rate_that_a_run_takes)
 {
     static const char *const train[] = {"train: {target: y}", "train: {target: y, rate: 7}"};
     for (unsigned k = 0; k < 2; k++) {
-        struct train_stage g CLEAN(leave);
+        struct train_stage g CLEAN(leave) = stage(train[k]);
         double rho, nu, rate, from, rows;
         char path[256];
-        json_t *run;
-        stage(&g, train[k]);
-        TREFOIL(&g, "plan", g.study);
+        TREFOIL(0, &g, "plan", g.study);
         assert_int_equal(sscanf(strstr(g.a.out, "\n        1  "), "%*f %lf %lf %lf %lf", &rho, &nu,
                                 &rate, &from),
                          4);
-        TREFOIL(&g, "train", g.study, g.rows, "--out", g.result);
+        TREFOIL(0, &g, "train", g.study, g.rows, "--out", g.result);
         snprintf(path, sizeof path, "%s/trajectory.json", g.result);
-        run = json_load_file(path, 0, NULL);
+        json_auto_t *run = json_load_file(path, 0, NULL);
         rows = json_number_value(json_object_get(run, "rows"));
         assert_true(fabs(json_number_value(json_object_get(run, "loudness")) * rows / 6000 - nu) <
                     1e-4);
         assert_true(fabs(from - (k == 0 ? 6000 * nu / 0.06 : 0)) < 10);
         assert_true((json_number_value(json_object_get(run, "rate")) >= rate) == (rows >= from));
-        json_decref(run);
     }
 }
 
 /* What the words say of a test, and that it says about what predict does of the same rows. */
 TEST(rows_are_kept_back_to_see_how_good_it_is)
 {
-    struct train_stage g CLEAN(leave);
+    struct train_stage g CLEAN(leave) = stage(
+        "train: {target: y, steps: 40, test: {column: b, value: 9}}");
     struct bytes kept CLEAN(bytes_clear) = {0};
     char path[256], text[65536];
-    double tested, error;
     bytes_put_text(&kept, "a,y\n");
-    stage(&g, "train: {target: y, steps: 40, test: {column: b, value: 9}}");
-    TREFOIL(&g, "check", g.study);
+    TREFOIL(0, &g, "check", g.study);
     EACH(support_says, g.a.out, "A row has 17 features", "Rows whose b is 9 teach nothing",
          "what a test says, never a share");
-    TREFOIL(&g, "check", g.study, "--board");
+    TREFOIL(0, &g, "check", g.study, "--board");
     support_says(g.a.out, "is measured on rows that are kept back, with noise");
-    TREFOIL(&g, "plan", g.study);
+    TREFOIL(0, &g, "plan", g.study);
     EACH(support_says, g.a.out, "test: 16 noisy counts of rows by score and class",
          "in 20 exchanges (more", "accuracy deviates by at most");
-    TREFOIL(&g, "train", g.study, g.rows, "--out", g.result);
-    assert_int_equal(g.a.code, 0);
-    tested = figure(&g, "rows; accuracy ");
-    error = figure(&g, " +- ");
+    TREFOIL(0, &g, "train", g.study, g.rows, "--out", g.result);
+    double tested = figure(&g, "rows; accuracy ");
+    double error = figure(&g, " +- ");
     support_text(g.rows, text, sizeof text);
     for (char *rest = NULL, *line = strtok_r(text, "\n", &rest); line != NULL;
          line = strtok_r(NULL, "\n", &rest)) /* those that were kept back; b is not needed */
         if (strstr(line, ",9,") != NULL)
             text_put(&kept, "%.*s%s\n", (int)strcspn(line, ","), line, strrchr(line, ','));
     OK(file_write(g.rows, 0600, kept.data, kept.size, NULL));
-    TREFOIL(&g, "predict", g.result, g.rows, "--check");
-    assert_int_equal(g.a.code, 0);
+    TREFOIL(0, &g, "predict", g.result, g.rows, "--check");
     assert_true(fabs(figure(&g, "accuracy ") - tested) < 5 * error);
     snprintf(path, sizeof path, "%s/report.html", g.result);
     support_text(path, text, sizeof text);
@@ -428,68 +406,55 @@ static unsigned times_in(const char *text, const char *what)
 static void check_report(const struct train_stage *g, unsigned steps)
 {
     char path[256], text[65536];
-    const char *weights;
     snprintf(path, sizeof path, "%s/report.html", g->result);
     support_text(path, text, sizeof text);
     EACH(support_says, text, "<h2>How it learned</h2>", "the length of the noise alone",
          "<summary>a</summary>", "<summary>b</summary>", "no interval is: none is proved");
     assert_int_equal(times_in(text, "<rect class=\"model\""), steps);
     assert_int_equal(times_in(text, "<path class=\"noisy\""), steps);
-    weights = strstr(text, "<h2>Weights</h2>");
+    const char *weights = strstr(text, "<h2>Weights</h2>");
     assert_int_equal(times_in(weights, "<th scope=\"row\">"), 2 * 16 + 1);
 }
 
 TEST(rows_of_labels_are_trained_on_and_predicted)
 {
-    struct train_stage g CLEAN(leave);
+    struct train_stage g CLEAN(leave) = stage("train: {target: y, steps: 40}");
     char text[8192];
-    stage(&g, "train: {target: y, steps: 40}");
-    TREFOIL(&g, "aim", g.study, g.rows, "--out", g.result);
-    assert_int_equal(g.a.code, 2);
+    TREFOIL(2, &g, "aim", g.study, g.rows, "--out", g.result);
     support_says(g.a.err, "has method: train; use trefoil train");
-    TREFOIL(&g, "train", g.study, g.rows, "--out", g.result);
-    assert_int_equal(g.a.code, 0);
+    TREFOIL(0, &g, "train", g.study, g.rows, "--out", g.result);
     support_says(g.a.out, "wrote classifier.json, trajectory.json and report.html");
     support_says(g.a.out, "The length of a gradient with its noise, and that of noise alone:");
     check_report(&g, 40);
-    TREFOIL(&g, "predict", g.result, g.rows, "--check", "--out", g.predicted);
-    assert_int_equal(g.a.code, 0);
+    TREFOIL(0, &g, "predict", g.result, g.rows, "--check", "--out", g.predicted);
     support_says(g.a.out, "of 3960 rows: "); /* 40 have no class */
     assert_true(figure(&g, "accuracy ") > 0.85 && figure(&g, "AUC ") > 0.97);
     support_says(g.a.out, "not private");
     OK(file_write(g.rows, 0600, "b,a\n15,15\n0,0\n", 14, NULL));
-    TREFOIL(&g, "predict", g.result, g.rows, "--out", g.predicted);
-    assert_int_equal(g.a.code, 0);
+    TREFOIL(0, &g, "predict", g.result, g.rows, "--out", g.predicted);
     support_text(g.predicted, text, sizeof text);
     EACH(support_says, text, "b,a,predicted,score\n", "15,15,yes,", "0,0,no,-");
-    TREFOIL(&g, "predict", g.result, g.rows, "--check");
-    assert_int_equal(g.a.code, 6); /* there is no target */
-    TREFOIL(&g, "predict", g.result, g.rows);
-    assert_int_equal(g.a.code, 2);
-    TREFOIL(&g, "distill", g.result);
-    assert_int_equal(g.a.code, 2);
+    TREFOIL(6, &g, "predict", g.result, g.rows, "--check"); /* there is no target */
+    TREFOIL(2, &g, "predict", g.result, g.rows);
+    TREFOIL(2, &g, "distill", g.result);
     support_says(g.a.err, "without numbers: all");
 }
 
 TEST(rows_of_numbers_are_shrunk_trained_on_and_distilled)
 {
-    struct train_stage g CLEAN(leave);
+    struct train_stage g CLEAN(leave) = stage(NUMBERS);
     char path[256], text[8192];
-    stage(&g, NUMBERS);
-    TREFOIL(&g, "train", g.study, g.rows, "--out", g.result);
-    assert_int_equal(g.a.code, 0);
+    TREFOIL(0, &g, "train", g.study, g.rows, "--out", g.result);
     support_says(g.a.err, "rows that are longer than norm, and were shrunk: 51");
-    TREFOIL(&g, "predict", g.result, g.rows, "--check");
+    TREFOIL(0, &g, "predict", g.result, g.rows, "--check");
     assert_true(figure(&g, "AUC ") > 0.97);
-    TREFOIL(&g, "distill", g.result, "--per-class", "2");
-    assert_int_equal(g.a.code, 0);
+    TREFOIL(0, &g, "distill", g.result, "--per-class", "2");
     support_says(g.a.out, "wrote 4 rows");
     snprintf(path, sizeof path, "%s/distilled.csv", g.result);
     support_text(path, text, sizeof text);
     EACH(support_says, text, "a,b,y\n", ",no\n", ",yes\n");
     snprintf(path, sizeof path, "%s/classifier.json", g.result);
     OK(file_write(path, 0600, "{}", 2, NULL));
-    TREFOIL(&g, "predict", g.result, g.rows, "--check");
-    assert_int_equal(g.a.code, 6);
+    TREFOIL(6, &g, "predict", g.result, g.rows, "--check");
     support_says(g.a.err, "format must be trefoil-classifier-1");
 }

@@ -5,14 +5,9 @@
 #include "harness/cmocka.h"
 
 #include "base/date.h"
-#include "base/file.h"
 #include "harness/study.h"
 #include "parties/study/roster.h"
 #include "parties/study/warrant.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #define APPROVERS 3
 
@@ -29,12 +24,11 @@ struct warrant_scene {
 static enum err load(struct warrant_scene *c, const char *lines, struct study **study)
 {
     struct bytes text CLEAN(bytes_clear) = {0}, file CLEAN(bytes_clear) = {0};
-    const char *at;
     c->words[0] = '\0';
     OK(file_read(c->s.path, 1 << 20, &file, NULL));
     bytes_put_u8(&file, 0);
     OK(bytes_ok(&file));
-    at = strstr((char *)file.data, "analysts:\n");
+    const char *at = strstr((char *)file.data, "analysts:\n");
     assert_non_null(at);
     bytes_put(&text, file.data, (size_t)(at - (char *)file.data));
     for (const char *p = lines; *p != '\0'; p++)
@@ -148,10 +142,9 @@ TEST(other_texts_are_refused)
     OK(file_write(file(&c, "w"), 0644, text.data, text.size, &quiet));
     for (size_t k = 0; k < sizeof edits / sizeof *edits; k++) {
         struct bytes other CLEAN(bytes_clear) = {0};
-        const char *at;
         bytes_put_u8(&text, 0);
         text.size--;
-        at = strstr((char *)text.data, edits[k][0]);
+        const char *at = strstr((char *)text.data, edits[k][0]);
         assert_non_null(at);
         bytes_put(&other, text.data, (size_t)(at - (char *)text.data));
         bytes_put_text(&other, edits[k][1]);

@@ -4,7 +4,6 @@
  */
 #include "tests/support/stores.h"
 
-#include "base/file.h"
 #include "mpc/circuits/ring.h"
 #include "parties/server/bell.h"
 #include "parties/settings/three/ahead.h"

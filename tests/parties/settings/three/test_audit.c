@@ -13,7 +13,6 @@
 #include "aim/budget/schedule.h"
 #include "aim/run/copula_run.h"
 #include "aim/workload/tabulate.h"
-#include "base/memory.h"
 #include "harness/study.h"
 #include "harness/three.h"
 #include "mpc/circuits/ring.h"
@@ -21,10 +20,6 @@
 #include "parties/owner/pack.h"
 #include "parties/settings/three/engine.h"
 #include "parties/settings/three/split.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define CANDIDATES 3
 #define CELLS 4    /* of the largest marginal */
@@ -94,10 +89,9 @@ static enum err share_counts(const struct audit_running *a, struct three *g)
         cells[q] = w->query[q].cells;
     TRY(counts_new(&g->counts, cells, CANDIDATES, a->bounds->counts.bits));
     for (size_t q = 0; q < CANDIDATES; q++) {
-        struct share64 x;
+        struct share64 x CLEAN(share64_free) = {0};
         TRY(three_share64(p, &x, (const uint64_t *)a->counts + w->query[q].offset, cells[q], q));
         ring64_copy(counts_query(g->counts, q), x);
-        share64_free(&x);
     }
     return a->s.study->score == AIM_L2 ? counts_finish_squares(p, g->counts)
                                        : counts_finish(p, g->counts);
@@ -106,9 +100,8 @@ static enum err share_counts(const struct audit_running *a, struct three *g)
 static enum err engine_of(struct audit_running *a, struct party *p, struct three **engine)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
-    struct three *g;
     TRY(three_new(engine, p, a->s.study, a->bounds, id, p->log));
-    g = *engine;
+    struct three *g = *engine;
     tape_plan(&g->tape, NOISE_GAUSS, a->runs * (4 + CELLS));
     tape_plan(&g->tape, NOISE_GUMBEL, a->runs * CANDIDATES);
     return a->s.owners == OWNERS ? count_uploads(a, g) : share_counts(a, g);
@@ -122,33 +115,30 @@ static enum err perform(struct audit_seat *s, struct engine_step *step, struct s
     struct tape range CLEAN(tape_free) = {0};
     int64_t values[CELLS];
     size_t measured = 0;
-    enum err e = three_reserve(s->engine, step);
-    if (e == ERR_OK)
-        e = range_cut(&s->engine->tape, three_step(step)->noise, &range);
-    if (e == ERR_OK && noise != NULL && noise->n > 0)
+    TRY(three_reserve(s->engine, step));
+    TRY(range_cut(&s->engine->tape, three_step(step)->noise, &range));
+    if (noise != NULL && noise->n > 0)
         ring64_copy(range.reel[NOISE_GAUSS].samples, *noise);
-    else if (e == ERR_OK && noise != NULL) {
-        e = share64_new(noise, range.reel[NOISE_GAUSS].samples.n);
+    else if (noise != NULL) {
+        TRY(share64_new(noise, range.reel[NOISE_GAUSS].samples.n));
         ring64_copy(*noise, range.reel[NOISE_GAUSS].samples);
     }
-    if (e == ERR_OK && step->ask->kind == ASK_SELECT)
-        e = three_select(s->engine, step, &range, seed, index);
-    if (e == ERR_OK)
-        e = three_measure(s->engine, step, &range, index != NULL ? *index : 0, values, &measured);
+    if (step->ask->kind == ASK_SELECT)
+        TRY(three_select(s->engine, step, &range, seed, index));
+    TRY(three_measure(s->engine, step, &range, index != NULL ? *index : 0, values, &measured));
     for (size_t i = 0; i < measured; i++)
         out[i] = (double)values[i] / (double)step->ask->multiplier;
     if (s->engine->party->index == 0)
         s->a->charged += mpq_get_d(step->price.cost);
-    return e;
+    return ERR_OK;
 }
 
 static enum err ask(struct audit_seat *s, struct ask *r, struct share64 *noise, size_t *index,
                     double *out)
 {
-    struct engine_step step;
+    struct engine_step step CLEAN(three_step_clear) = {0};
     uint64_t estimate[CELLS * CANDIDATES];
     const bool unclamped = s->a->flaw == UNCLAMPED && r->kind == ASK_SELECT;
-    enum err e;
     if (unclamped) { /* checks one thing and uses another */
         memcpy(estimate, r->estimate, r->estimates * sizeof *estimate);
         memset(r->estimate, 0, r->estimates * sizeof *r->estimate);
@@ -166,9 +156,7 @@ static enum err ask(struct audit_seat *s, struct ask *r, struct share64 *noise, 
         three_step(&step)->multiplier[k] *= 2;
     for (size_t k = 0; s->a->flaw == HALF_NOISE && k < r->weights / 2; k++)
         r->weight[k] *= 2;
-    e = perform(s, &step, noise, index, out);
-    three_step_clear(&step);
-    return e;
+    return perform(s, &step, noise, index, out);
 }
 
 /* One one-way after the other; the second with the first's noise, if that is the flaw. */
@@ -302,21 +290,11 @@ static double likelihood_of_form(const struct audit_running *a, const struct out
 }
 
 /* Where noise was used twice, this part has none. */
-static double difference(const struct outcome *o)
-{
-    return o->a[0] - o->b[0];
-}
-
-static double first_selected(const struct outcome *o)
-{
-    return o->index == 0;
-}
-
 static double statistic(const struct audit_running *a, size_t s, const struct outcome *o)
 {
     if (s == 0)
         return a->shift > 0 ? likelihood_of_form(a, o) : likelihood(a, o);
-    return s == 1 ? difference(o) : first_selected(o);
+    return s == 1 ? o->a[0] - o->b[0] : o->index == 0;
 }
 
 static double shown_loss(const struct audit_running *a)
@@ -348,14 +326,12 @@ static double shown_loss(const struct audit_running *a)
 static enum err count_rows(struct audit_running *a, bool with_row)
 {
     struct table *t CLEAN(table_free) = NULL;
-    enum err e = table_new(&t, a->s.study->domain, 0);
-    for (unsigned i = 0; e == ERR_OK && i < 9; i++)
-        e = table_append(t, (const uint16_t[]){(uint16_t)(i % 2), (uint16_t)(i / 2 % 2)});
-    if (e == ERR_OK && with_row)
-        e = table_append(t, (const uint16_t[]){0, 1});
-    if (e == ERR_OK)
-        e = tabulate_closure(t, a->s.study->workload, a->counts);
-    return e;
+    TRY(table_new(&t, a->s.study->domain, 0));
+    for (unsigned i = 0; i < 9; i++)
+        TRY(table_append(t, (const uint16_t[]){(uint16_t)(i % 2), (uint16_t)(i / 2 % 2)}));
+    if (with_row)
+        TRY(table_append(t, (const uint16_t[]){0, 1}));
+    return tabulate_closure(t, a->s.study->workload, a->counts);
 }
 
 /* An owner's table: one row of its own, and with the person five of theirs; all (0, 1). */
@@ -430,10 +406,9 @@ static void price(struct audit_running *a, struct log *log)
 static void plan_form(struct audit_running *a, struct log *log)
 {
     struct ledger_limits limits;
-    double most;
     OK(price_limits(a->s.study, &limits, log));
     OK(measure_multiplier(ledger_deviation(2, limits.rho / 2), &a->alone, log));
-    most = floor(sqrt(0x1p20 * sqrt(limits.rho)));
+    double most = floor(sqrt(0x1p20 * sqrt(limits.rho)));
     a->factor[0] = (int64_t)most; /* a = 0 */
     a->factor[1] = -(int64_t)most / 3;
     a->factor[2] = -(int64_t)most / 2;
@@ -482,7 +457,6 @@ static double audit_of(const struct study_options *o, enum flaw flaw)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     struct audit_running *a CLEAN(memory_release) = memory_array(1, sizeof *a);
-    double loss, promise;
     a->flaw = flaw;
     a->runs = flaw == NONE || flaw == HALF_NOISE ? runs()
                                                  : runs() / 2; /* the others show clearly */
@@ -502,8 +476,9 @@ static double audit_of(const struct study_options *o, enum flaw flaw)
     if (o->copula != NULL)
         a->rho = a->charged / (2 * (double)a->runs);
     assert_true(fabs(a->charged / (2 * (double)a->runs) / a->rho - 1) < 1e-9);
-    promise = epsilon_of(a->s.study->accounting, a->rho) + 3 * price_slack(a->s.study).marginal;
-    loss = shown_loss(a);
+    double promise = epsilon_of(a->s.study->accounting, a->rho) +
+                     3 * price_slack(a->s.study).marginal;
+    double loss = shown_loss(a);
     if (o->sweeps > 0 && noise_of_scores(a) < 0.96) /* five deviations of 9,000 scores below 1 */
         loss = INFINITY;
     print_message("# promised: epsilon %.2f at delta %g; shown: %.2f\n", promise, DELTA, loss);
@@ -538,9 +513,8 @@ static double audit_scores(const char *noise, enum flaw flaw)
 TEST(the_promise_is_kept_by_scores)
 {
     for (size_t k = 0; k < NOISE_KINDS; k++) {
-        double share;
         assert_non_null(noise_words[k]);
-        share = audit_scores(noise_words[k], NONE);
+        double share = audit_scores(noise_words[k], NONE);
         assert_true(share <= 1);
         assert_true(share > 0.35);
     }

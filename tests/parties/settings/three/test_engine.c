@@ -8,20 +8,10 @@
  * valgrind they show that no branch and no index of the engine depends on a secret, whatever the
  * kind of data, of noise and of score.
  */
-#include "harness/cmocka.h"
-#include "harness/study.h"
-#include "harness/three.h"
-#include "tests/support/marks.h"
 #include "tests/support/whole.h"
 
 #include "aim/model/sample.h"
-#include "aim/run/loop.h"
-#include "aim/run/plaintext.h"
 #include "aim/workload/tabulate.h"
-#include "base/memory.h"
-#include "parties/analyst/release.h"
-#include "parties/setting/upload.h"
-#include "parties/settings/three/engine.h"
 
 /* --- the plaintext twin ----------------------------------------------------------------------- */
 
@@ -146,12 +136,12 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
                    enum whole_coming coming)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
-    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(whole_end) = memory_array(1, sizeof *w);
     struct three_costs costs;
-    struct aim_result *plain = NULL;
+    struct aim_result *plain CLEAN(aim_result_free) = NULL;
     struct whole_replay replay = {.w = w};
     size_t cells = 0, looks;
-    whole_new_persons(w, o, persons);
+    whole_fill(w, o, persons);
     looks = w->s.study->link.min_linked > 0;
     w->coming = coming;
     OK(three_run_wrapped(77, run_mpc, w, &costs, marks_wrap));
@@ -176,8 +166,6 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
     assert_int_equal(costs.opened_values[OPEN_SORTED], with_keys(w));
     assert_int_equal(costs.opened_calls[OPEN_CHECK_ZERO], 0);
     assert_int_equal(costs.opened_calls[OPEN_MASKED], 0);
-    aim_result_free(&plain);
-    whole_free(w);
 }
 
 static void mpc_equals_plaintext_as(const struct study_options *o, enum whole_coming coming)
@@ -209,11 +197,8 @@ TEST(a_run_over_records_and_counts_equals_too)
 {
     const struct study_options mixed = {
         .owners = OWNERS, .rounds = 4, .domain = wide_domain, .workload = wide_workload};
-    struct whole *w = memory_array(1, sizeof *w);
-    whole_new(w, &mixed);
+    struct whole *w CLEAN(whole_end) = whole_new(&mixed);
     assert_true(w->s.study->owner[0].records && !w->s.study->owner[2].records);
-    whole_free(w);
-    memory_free(&w);
     mpc_equals_plaintext(&mixed);
 }
 
@@ -489,12 +474,10 @@ static enum err add_more(struct party *p, void *shared)
 TEST(what_is_counted_is_not_counted_again)
 {
     for (unsigned k = 0; k < 2; k++) {
-        struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
-        whole_new(w, k == 0 ? OPTIONS(.owners = OWNERS)
-                            : OPTIONS(.owners = OWNERS, .domain = wide_domain,
-                                      .workload = wide_workload));
+        struct whole *w CLEAN(whole_end) = whole_new(
+            k == 0 ? OPTIONS(.owners = OWNERS)
+                   : OPTIONS(.owners = OWNERS, .domain = wide_domain, .workload = wide_workload));
         OK(three_run(3, add_more, w, NULL));
-        whole_free(w);
     }
 }
 
@@ -532,9 +515,8 @@ TEST(what_is_impossible_has_no_part_in_a_run)
         .rounds = 3,
         .more = "impossible:\n  - {age: {from: 0, to: 3}, died: yes}\n  - {ward: d, sex: [f]}\n"};
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
-    struct whole *w = memory_array(1, sizeof *w);
-    struct table *rows = NULL;
-    whole_new(w, &o);
+    struct whole *w CLEAN(whole_end) = whole_new(&o);
+    struct table *rows CLEAN(table_free) = NULL;
     OK(three_run_wrapped(77, run_mpc, w, NULL, marks_wrap));
     OK(sample_rows(&rows, w->result[0]->model, 5000, 1, &log));
     for (size_t k = 0; k < w->s.study->zeros; k++) {
@@ -549,8 +531,5 @@ TEST(what_is_impossible_has_no_part_in_a_run)
             assert_int_equal(sampled[zero->cell[i]], 0);
         }
     }
-    table_free(&rows);
-    whole_free(w);
-    memory_free(&w);
     mpc_equals_plaintext(&o);
 }

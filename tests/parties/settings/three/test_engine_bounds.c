@@ -2,21 +2,11 @@
  * The bounds of engines and uploads: owners that send what they should not, requests outside the
  * study, a round again.
  */
-#include "harness/cmocka.h"
-#include "harness/study.h"
-#include "harness/three.h"
-#include "tests/support/marks.h"
 #include "tests/support/whole.h"
 
-#include "aim/run/loop.h"
 #include "aim/workload/tabulate.h"
-#include "base/memory.h"
-#include "parties/setting/upload.h"
-#include "parties/settings/three/engine.h"
 #include "parties/settings/three/split.h"
 #include "parties/study/study_uploads.h"
-
-#include <string.h>
 
 /* --- owners that send what they should not ---------------------------------------------------- */
 
@@ -81,17 +71,15 @@ static void others_have(const struct whole *w, unsigned hostile, const struct cl
 static void moves_no_more_than_its_bound(const struct study_options *o, unsigned hostile,
                                          uint64_t most_cell, uint64_t most_total)
 {
-    struct hostile h = {.w = memory_array(1, sizeof *h.w)};
-    const struct workload *load;
-    whole_new(h.w, o);
-    load = h.w->s.study->workload;
+    struct hostile h = {.w = whole_new(o)};
+    const struct workload *load = h.w->s.study->workload;
     OK(three_result_new(&h.sums, load->maximal_cells));
     for (unsigned noise = 0; noise < 2; noise++) {
         size_t at = 0;
         replace_upload(h.w, hostile, noise);
         OK(three_run(5, tally_up, &h, NULL));
         for (size_t q = 0; q < load->queries; q++) {
-            int64_t *others;
+            int64_t *others CLEAN(memory_release) = NULL;
             uint64_t total = 0;
             if (!load->query[q].maximal)
                 continue;
@@ -104,12 +92,10 @@ static void moves_no_more_than_its_bound(const struct study_options *o, unsigned
             }
             assert_in_range(total, 0, most_total);
             at += load->query[q].cells;
-            memory_free(&others);
         }
     }
     three_result_free(&h.sums);
-    whole_free(h.w);
-    memory_free(&h.w);
+    whole_end(&h.w);
 }
 
 TEST(hostile_owners_move_no_more_than_their_bounds)
@@ -133,13 +119,12 @@ TEST(hostile_owners_move_no_more_than_their_bounds)
 /* After a crash a request is replayed: what it opens depends only on uploads, request and noise. */
 TEST(a_round_played_again_opens_the_same)
 {
-    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(whole_end) = whole_new(
+        OPTIONS(.owners = OWNERS, .rounds = 4, .epsilon = 2));
     struct three_costs costs;
-    whole_new(w, OPTIONS(.owners = OWNERS, .rounds = 4, .epsilon = 2));
     w->twice = true;
     OK(three_run_wrapped(78, run_mpc, w, &costs, marks_wrap));
     assert_int_equal(costs.opened_calls[OPEN_SELECTED_INDEX], 2 * w->s.study->rounds);
-    whole_free(w);
 }
 
 /* The digests by which two servers compare the noise that both hold detect any difference. */
@@ -149,7 +134,7 @@ static enum err compare_ranges(struct party *p, void *shared)
     const size_t count[NOISE_LAWS] = {[NOISE_GAUSS] = 7, [NOISE_GUMBEL] = 3};
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     uint8_t(*digest)[2][32] = shared, changed[32];
-    struct tape tape, range = {0};
+    struct tape tape CLEAN(tape_free) = {0}, range CLEAN(tape_free) = {0};
     struct bytes kept CLEAN(bytes_clear) = {0};
     bool right = true;
     tape_start(&tape, id, NOISE_BOX_MULLER);
@@ -174,8 +159,6 @@ static enum err compare_ranges(struct party *p, void *shared)
         struct tape back = {0};
         right = right && range_read(&back, &place, NOISE_BOX_MULLER, &part) == ERR_FORMAT;
     }
-    tape_free(&range);
-    tape_free(&tape);
     return right ? ERR_OK : ERR_MISUSE;
 }
 
@@ -258,32 +241,27 @@ static enum err refuse_bad_requests(struct party *p, void *shared)
 
 TEST(requests_outside_the_study_are_refused)
 {
-    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(whole_end) = whole_new(OPTIONS(.owners = OWNERS));
     struct three_costs costs;
-    whole_new(w, OPTIONS(.owners = OWNERS));
     OK(three_run(3, refuse_bad_requests, w, &costs));
     for (unsigned r = 0; r < OPEN_REASONS; r++)
         assert_int_equal(costs.opened_calls[r], 0);
-    whole_free(w);
 }
 
 TEST(an_upload_is_the_same_again_and_cannot_be_altered)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
-    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(whole_end) = whole_new(OPTIONS(.owners = OWNERS));
     const uint8_t *terms;
-    unsigned form;
-    size_t bytes;
-    whole_new(w, OPTIONS(.owners = OWNERS));
     terms = w->s.study->terms.digest;
-    form = study_upload_form(w->s.study, 0);
-    bytes = study_upload_bytes(w->s.study, 0);
+    unsigned form = study_upload_form(w->s.study, 0);
+    size_t bytes = study_upload_bytes(w->s.study, 0);
     for (int changed = 0; changed < 2; changed++) {
         struct upload again[3];
         OK(share_one(w, 0, changed, again, &log));
         for (unsigned i = 0; i < 3; i++) {
             struct upload back;
-            struct bytes b = {0};
+            struct bytes b CLEAN(bytes_clear) = {0};
             const struct upload *first = &w->parts[0][i];
             assert_int_equal(memcmp(again[i].id, first->id, UPLOAD_ID_SIZE) == 0, !changed);
             assert_int_equal(
@@ -313,9 +291,7 @@ TEST(an_upload_is_the_same_again_and_cannot_be_altered)
             for (size_t n = 0; n < b.size; n += 13) /* cut short */
                 assert_int_equal(upload_read(&back, &three_split, i, form, bytes, b.data, n),
                                  ERR_FORMAT);
-            bytes_clear(&b);
             upload_clear(&again[i]);
         }
     }
-    whole_free(w);
 }

@@ -7,10 +7,7 @@
 #include "aim/budget/forms.h"
 #include "aim/copula/copula.h"
 #include "aim/run/copula_run.h"
-#include "aim/workload/tabulate.h"
 #include "protocols/measure.h"
-
-#include <math.h>
 
 struct copulas {
     struct whole w;
@@ -42,11 +39,10 @@ static enum err run_plain(struct copulas *c, struct copula_result **result,
     const struct plaintext_noise noise = {replay, replay_gauss, replay_gumbel};
     const struct study *study = c->w.s.study;
     struct plaintext *plain CLEAN(plaintext_free) = NULL;
-    struct aim_backend backend;
     struct copula_options options;
     TRY(release_copula_options(study, c->w.bounds, &options, NULL));
     TRY(plaintext_new(&plain, study->workload, c->w.all, &noise, NULL));
-    backend = plaintext_backend(plain);
+    struct aim_backend backend = plaintext_backend(plain);
     return copula_run(result, &options, &backend, NULL);
 }
 
@@ -72,18 +68,17 @@ static void same_result(const struct copula_result *a, const struct copula_resul
 static void equals(const struct study_options *o, const struct whole_persons *persons, bool twice)
 {
     struct copulas *c CLEAN(memory_release) = memory_array(1, sizeof *c);
-    struct copula_result *plain = NULL;
+    struct copula_result *plain;
     struct whole_replay replay = {.w = &c->w};
     struct three_costs costs;
-    size_t cells;
-    whole_new_persons(&c->w, o, persons);
+    whole_fill(&c->w, o, persons);
     c->w.twice = twice;
     OK(three_run_wrapped(78, run_copula, c, &costs, marks_wrap));
     OK(run_plain(c, &plain, &replay));
     for (unsigned i = 0; i < 3; i++)
         same_result(c->result[i], plain);
     /* one opening of all one-ways and one of all forms, nothing else */
-    cells = forms_codes(c->w.s.study->workload);
+    size_t cells = forms_codes(c->w.s.study->workload);
     assert_int_equal(costs.opened_calls[OPEN_NOISY_MARGINAL], 1 + twice);
     assert_int_equal(costs.opened_values[OPEN_NOISY_MARGINAL], (1 + twice) * cells);
     assert_int_equal(costs.opened_calls[OPEN_NOISY_FORM], 1 + twice);
@@ -202,14 +197,13 @@ static void at_desk(const char *method, const char *const *part, void (*ask)(str
 static enum err prepare(struct three *g, const struct ask *r, double *cost, size_t *forms,
                         size_t moved)
 {
-    struct engine_step step;
+    struct engine_step step CLEAN(three_step_clear) = {0};
     TRY(three_prepare(g, r, &step));
     assert_true(mpq_equal(step.price.cost, step.price.measuring));
     *cost = mpq_get_d(step.price.cost) * 0x1p41;
     *forms = three_step(&step)->noise[NOISE_GAUSS];
     assert_true(step.price.epsilon_slack == (double)moved * g->slack.marginal);
     assert_true(step.price.delta_slack > 0 && three_step(&step)->noise[NOISE_GUMBEL] == 0);
-    three_step_clear(&step);
     return ERR_OK;
 }
 

@@ -4,14 +4,9 @@
  * however merges change from one request to the next. How large merged cells can be, by a plain
  * loop.
  */
-#include "harness/cmocka.h"
-#include "tests/support/marks.h"
 #include "tests/support/whole.h"
 
 #include "aim/budget/score.h"
-#include "aim/run/plaintext.h"
-
-#include <string.h>
 
 #define VALUES_MAX 20000
 
@@ -19,22 +14,24 @@
  * Merges this many codes into one: 1 merges nothing. Codes of numbers are neighbours, those of
  * labels as far apart as they can be. Missing values stay alone.
  */
-static void merge_by(struct merges *m, const struct domain *d, uint32_t codes)
+static struct merges merge_by(const struct domain *d, uint32_t codes)
 {
-    OK(merges_none(m, d));
+    struct merges m = {0};
+    OK(merges_none(&m, d));
     for (size_t i = 0; i < d->attributes; i++) {
         const struct domain_attribute *a = &d->attribute[i];
         const uint32_t groups = (a->values + codes - 1) / codes;
         if (groups == a->values)
             continue;
-        OK(memory_new(&m->group[i], a->size));
+        OK(memory_new(&m.group[i], a->size));
         for (uint32_t code = 0; code < a->size; code++)
-            m->group[i][code] = code >= a->values      ? groups
-                                : !domain_has_order(a) ? code % groups
-                                                       : code / codes;
-        m->groups[i] = groups + (a->size - a->values);
-        OK(merges_sort(m, i));
+            m.group[i][code] = code >= a->values      ? groups
+                               : !domain_has_order(a) ? code % groups
+                                                      : code / codes;
+        m.groups[i] = groups + (a->size - a->values);
+        OK(merges_sort(&m, i));
     }
+    return m;
 }
 
 /* --- a run that merges as it likes ------------------------------------------------------------ */
@@ -63,17 +60,15 @@ static enum err price_and_ask(const struct aim_backend *b, const struct whole *w
 {
     struct ask_terms terms = {
         .domain = w->s.study->domain, .workload = w->s.study->workload, .score = w->s.study->score};
-    struct ask_price price;
-    enum err e;
+    struct ask_price price CLEAN(ask_price_clear) = {0};
     TRY(score_merged(&terms.bounds, &w->bounds->counts, terms.workload, a->merges));
     if (a->round == 0) /* the most that is permitted: more than a cell of codes can count */
         a->estimate[0] = UINT64_C(1) << (terms.bounds.bits + AIM_ESTIMATE_BITS);
     ask_price_new(&price);
-    e = ask_price(&price, a, &terms, NULL);
+    enum err e = ask_price(&price, a, &terms, NULL);
     a->price = &price;
     if (e == ERR_OK)
         e = ask_and_note(b, a, out);
-    ask_price_clear(&price);
     return e;
 }
 
@@ -124,8 +119,7 @@ static enum err play(const struct aim_backend *b, const struct whole *w,
     const struct workload *load = w->s.study->workload;
     TRY(measure_all(b, load->one_ways, NULL, out));
     for (unsigned k = 0; k < sizeof by / sizeof *by; k++) {
-        struct merges m CLEAN(merges_clear);
-        merge_by(&m, w->s.study->domain, by[k]);
+        struct merges m CLEAN(merges_clear) = merge_by(w->s.study->domain, by[k]);
         TRY(select_all(b, w, k, &m, out));
         if (k == 2)
             TRY(measure_all(b, load->queries, &m, out));
@@ -144,9 +138,8 @@ static enum err ask_and_look(void *self, const struct ask *a, struct ask_told *t
     const struct whole_seat *seat = self;
     const struct three *g = seat->engine;
     const bool squared = seat->w->s.study->score == AIM_L2;
-    const struct counts *other;
     TRY(seat_ask(self, a, told));
-    other = a->merges != NULL ? g->counts : g->merged.counts;
+    const struct counts *other = a->merges != NULL ? g->counts : g->merged.counts;
     return a->kind == ASK_SELECT && other != NULL && counts_finished(other, squared) ? ERR_MISUSE
                                                                                      : ERR_OK;
 }
@@ -188,12 +181,11 @@ static void equals(const struct study_options *o, enum whole_coming coming)
 {
     struct acted *a CLEAN(memory_release) = memory_array(1, sizeof *a);
     struct engine_merge_opened *plain CLEAN(memory_release) = memory_array(1, sizeof *plain);
-    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(whole_end) = whole_new(o);
     struct whole_replay replay = {.w = w};
     const struct plaintext_noise noise = {&replay, replay_gauss, replay_gumbel};
     struct stages stages = {.grows = coming == BETWEEN_ROUNDS};
     const struct aim_backend twin = {.self = &stages, .ask = ask_plain};
-    whole_new(w, o);
     w->coming = coming;
     w->twice = coming == AT_ONCE;
     a->w = w;
@@ -210,7 +202,6 @@ static void equals(const struct study_options *o, enum whole_coming coming)
     assert_int_equal(replay.next[NOISE_GAUSS], w->used[NOISE_GAUSS][0]);
     for (unsigned i = 0; i < OWNERS; i++)
         plaintext_free(&stages.plain[i]);
-    whole_free(w);
 }
 
 /* Counts, with more bits for merged cells; then records; squares; with a check; as owners join. */
@@ -258,10 +249,9 @@ static enum err refuse(struct party *p, void *shared)
     TRY(load_engine(f->w, p, &g));
     g->log = &log;
     for (unsigned k = 0; k < 2; k++) {
-        struct merges m CLEAN(merges_clear);
+        struct merges m CLEAN(merges_clear) = merge_by(f->w->s.study->domain, k == 0 ? 2 : 64);
         struct engine_step step;
         enum err *e = k == 0 ? &f->within[p->index] : &f->beyond[p->index];
-        merge_by(&m, f->w->s.study->domain, k == 0 ? 2 : 64);
         r.merges = &m;
         *e = three_prepare(g, &r, &step);
         if (*e == ERR_OK)
@@ -281,9 +271,9 @@ TEST(merges_beyond_the_room_of_scores_are_refused)
     static const char most[] = "    max_rows: 400000000\n    as: counts\n";
     static const char *const part[] = {most, most, most};
     struct refused *f CLEAN(memory_release) = memory_array(1, sizeof *f);
-    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(whole_end) = whole_new(
+        OPTIONS(.owners = OWNERS, .domain = large, .part = part));
     struct three_costs costs;
-    whole_new(w, OPTIONS(.owners = OWNERS, .domain = large, .part = part));
     f->w = w;
     assert_in_range(w->bounds->counts.room, w->bounds->counts.bits + 1, SCORE_BITS_MAX - 1);
     OK(three_run(5, refuse, f, &costs));
@@ -295,7 +285,6 @@ TEST(merges_beyond_the_room_of_scores_are_refused)
     }
     for (unsigned r = 0; r < OPEN_REASONS; r++)
         assert_int_equal(costs.opened_calls[r], 0);
-    whole_free(w);
 }
 
 /* --- bounds ----------------------------------------------------------------------------------- */
@@ -333,16 +322,13 @@ TEST(merged_cells_have_the_bits_that_owners_can_fill)
         {.owners = OWNERS, .part = records},
         {.owners = OWNERS, .domain = wide_domain, .workload = wide_workload}};
     for (unsigned k = 0; k < 3; k++) {
-        struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
-        whole_new(w, &o[k]);
+        struct whole *w CLEAN(whole_end) = whole_new(&o[k]);
         for (uint32_t codes = 1; codes < 20; codes += 3) {
             struct score_bounds merged;
-            struct merges m CLEAN(merges_clear);
-            merge_by(&m, w->s.study->domain, codes);
+            struct merges m CLEAN(merges_clear) = merge_by(w->s.study->domain, codes);
             OK(score_merged(&merged, &w->bounds->counts, w->s.study->workload, &m));
             assert_int_equal(merged.bits, naive_bits(w, &m));
             assert_true(merged.total == w->bounds->counts.total);
         }
-        whole_free(w);
     }
 }

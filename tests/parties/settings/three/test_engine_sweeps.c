@@ -53,24 +53,21 @@ static uint64_t payload_sent(const struct party *p)
 /* Opens scores or a set, without what servers say around it; adds up what that takes. */
 static enum err open_alone(struct three *g, const struct ask *a, uint64_t *rounds, uint64_t *bytes)
 {
-    struct engine_step step;
-    struct tape range = {0};
+    struct engine_step step CLEAN(three_step_clear) = {0};
+    struct tape range CLEAN(tape_free) = {0};
     int64_t *values CLEAN(memory_release) = NULL;
     size_t measured;
-    enum err e;
     TRY(three_prepare(g, a, &step));
     TRY(three_reserve(g, &step));
     TRY(range_cut(&g->tape, three_step(&step)->noise, &range));
     TRY(memory_new(&values, step.price.cells));
     *rounds = net_exchanges(g->party->net);
     *bytes = payload_sent(g->party);
-    e = three_measure(g, &step, &range, 0, values, &measured);
+    enum err e = three_measure(g, &step, &range, 0, values, &measured);
     *rounds = net_exchanges(g->party->net) - *rounds;
     *bytes = payload_sent(g->party) - *bytes;
     if (e == ERR_OK && measured != step.price.cells)
         e = ERR_MISMATCH;
-    tape_free(&range);
-    three_step_clear(&step);
     return e;
 }
 
@@ -90,11 +87,6 @@ static enum err cost(struct party *p, void *shared)
     return open_alone(g, &set, &c->rounds[2][p->index], &c->bytes[2][p->index]);
 }
 
-static uint64_t sum_of(const uint64_t by[3])
-{
-    return by[0] + by[1] + by[2];
-}
-
 /*
  * Numbers of up to 20 bits have four digits: a cell takes 4 ANDs and 4 elements over all servers, a
  * score 2 elements and its opening 3; two scores, in which servers' parts meet, 2 elements more. A
@@ -104,12 +96,10 @@ TEST(a_sweep_has_few_exchanges)
 {
     const struct study_options o = {.owners = OWNERS, .sweeps = 2, .lanes = 1};
     struct costing *c CLEAN(memory_release) = memory_array(1, sizeof *c);
-    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
-    const struct workload *load;
+    struct whole *w CLEAN(whole_end) = whole_new(&o);
     uint64_t cells, of_set;
-    whole_new(w, &o);
     c->w = w;
-    load = w->s.study->workload;
+    const struct workload *load = w->s.study->workload;
     cells = load->cells;
     of_set = load->query[0].cells + load->query[7].cells + load->query[9].cells;
     assert_in_range(w->bounds->counts.bits, 4, 20);
@@ -120,9 +110,9 @@ TEST(a_sweep_has_few_exchanges)
         assert_int_equal(c->bytes[2][i], 8 * of_set);
         assert_in_range(c->rounds[0][i], c->rounds[1][i] + 1, c->rounds[1][i] + ROUNDS_FINISH);
     }
-    assert_int_equal(sum_of(c->bytes[1]), 8 * (3 * 4 * ((cells + 63) / 64) + 4 * cells +
-                                               2 * (load->queries + 2) + 3 * load->queries));
-    whole_free(w);
+    assert_int_equal(c->bytes[1][0] + c->bytes[1][1] + c->bytes[1][2],
+                     8 * (3 * 4 * ((cells + 63) / 64) + 4 * cells + 2 * (load->queries + 2) +
+                          3 * load->queries));
 }
 
 /*
@@ -131,19 +121,17 @@ TEST(a_sweep_has_few_exchanges)
 TEST(scores_cost_what_marginals_cost)
 {
     const struct study_options o = {.owners = OWNERS, .sweeps = 2};
-    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(whole_end) = whole_new(&o);
     uint32_t query[] = {1, 2};
     int64_t multiplier[] = {300, 70000};
     const struct ask set = {
         .kind = ASK_MEASURE, .queries = 2, .query = query, .weights = 2, .weight = multiplier};
-    struct ask_terms terms;
-    struct ask_price price;
+    struct ask_price price CLEAN(ask_price_clear);
     mpq_t expected;
-    whole_new(w, &o);
-    terms = (struct ask_terms){.domain = w->s.study->domain,
-                               .workload = w->s.study->workload,
-                               .bounds = w->bounds->counts,
-                               .slack = price_slack(w->s.study)};
+    struct ask_terms terms = {.domain = w->s.study->domain,
+                              .workload = w->s.study->workload,
+                              .bounds = w->bounds->counts,
+                              .slack = price_slack(w->s.study)};
     mpq_init(expected);
     ask_price_new(&price);
     {
@@ -165,22 +153,18 @@ TEST(scores_cost_what_marginals_cost)
     assert_int_equal(mpq_cmp(price.cost, expected), 0);
     assert_true(price.epsilon_slack == 2 * terms.slack.marginal);
     mpq_clear(expected);
-    ask_price_clear(&price);
-    whole_free(w);
 }
 
 /* The largest multiplier leaves room for the largest score and noise; and squares have none. */
 TEST(scores_that_could_wrap_are_refused)
 {
     const struct study_options o = {.owners = OWNERS, .sweeps = 2};
-    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(whole_end) = whole_new(&o);
     uint64_t total[64];
-    struct ask_terms terms;
-    struct ask_price price;
-    whole_new(w, &o);
-    terms = (struct ask_terms){.domain = w->s.study->domain,
-                               .workload = w->s.study->workload,
-                               .bounds = {.bits = 40, .total = total}};
+    struct ask_price price CLEAN(ask_price_clear);
+    struct ask_terms terms = {.domain = w->s.study->domain,
+                              .workload = w->s.study->workload,
+                              .bounds = {.bits = 40, .total = total}};
     ask_price_new(&price);
     for (unsigned k = 0; k < 6; k++) {
         const uint64_t most = (UINT64_C(1) << 63) - (UINT64_C(1) << 26) - 1;
@@ -197,8 +181,6 @@ TEST(scores_that_could_wrap_are_refused)
         assert_int_equal(ask_price(&price, &s.ask, &terms, NULL), ERR_REFUSED);
         terms.score = AIM_L1;
     }
-    ask_price_clear(&price);
-    whole_free(w);
 }
 
 /* Merges may make cells as large as scores and sets of a run can be opened with, and no more. */
@@ -216,16 +198,14 @@ TEST(merges_leave_room_for_all_scores)
                                         .part = part,
                                         .noise = "discrete",
                                         .epsilon = 1 << 2 * k};
-        struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
-        struct score_bounds b;
+        struct whole *w CLEAN(whole_end) = whole_new(&o);
         struct price_sweep sweep;
         uint64_t scores, set;
         bool fits[2];
-        whole_new(w, &o);
         OK(price_sweep(w->s.study, &sweep));
         OK(scores_multiplier(sweep.least_sigma, &scores, NULL));
         OK(measure_multiplier(sweep.least_sigma_of_set, &set, NULL));
-        b = w->bounds->counts;
+        struct score_bounds b = w->bounds->counts;
         for (unsigned above = 0; above < 2; above++) {
             b.bits = w->bounds->counts.room + above;
             fits[above] = set >> (62 - b.bits) == 0 && b.bits <= SCORE_BITS_MAX;
@@ -233,7 +213,6 @@ TEST(merges_leave_room_for_all_scores)
                 fits[above] &= scores <= scores_most(&b, q);
         }
         assert_true(b.room >= w->bounds->counts.bits && fits[0] && !fits[1]);
-        whole_free(w);
     }
 }
 
@@ -297,16 +276,14 @@ TEST(what_is_no_sweep_is_refused)
 {
     const struct study_options o = {.owners = OWNERS, .sweeps = 1};
     struct refusal *r CLEAN(memory_release) = memory_array(1, sizeof *r);
-    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(whole_end) = whole_new(&o);
     struct three_costs costs;
-    whole_new(w, &o);
     r->w = w;
     OK(three_run(5, refuse, r, &costs));
     for (unsigned i = 0; i < 3; i++)
         assert_true(r->right[i]);
     for (unsigned k = 0; k < OPEN_REASONS; k++)
         assert_int_equal(costs.opened_calls[k], 0);
-    whole_free(w);
 }
 
 static enum err refuse_scores(struct party *p, void *shared)
@@ -327,12 +304,10 @@ TEST(other_studies_open_no_scores)
         {.owners = OWNERS}, {.owners = OWNERS, .annealed = true, .more = "score: l2\n"}};
     for (unsigned k = 0; k < 2; k++) {
         struct refusal *r CLEAN(memory_release) = memory_array(1, sizeof *r);
-        struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
-        whole_new(w, &o[k]);
+        struct whole *w CLEAN(whole_end) = whole_new(&o[k]);
         r->w = w;
         OK(three_run(5, refuse_scores, r, NULL));
         for (unsigned i = 0; i < 3; i++)
             assert_true(r->right[i]);
-        whole_free(w);
     }
 }

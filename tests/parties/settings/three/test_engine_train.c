@@ -5,7 +5,6 @@
 #include "tests/support/whole.h"
 
 #include "aim/run/train_run.h"
-#include "parties/study/study_uploads.h"
 
 #define STEPS 10
 
@@ -59,12 +58,11 @@ static enum err run_plain(struct trainings *t, struct train_result **result,
     struct plaintext *plain CLEAN(plaintext_free) = NULL;
     struct slope *rows CLEAN(slope_free) = NULL;
     struct train_options options;
-    struct aim_backend backend;
     TRY(release_train_options(study, t->w.bounds, &options, NULL));
     TRY(plaintext_new(&plain, study->workload, t->w.all, &noise, NULL));
     TRY(slope_new(&rows, study->features, t->w.all));
     plaintext_train(plain, rows);
-    backend = plaintext_backend(plain);
+    struct aim_backend backend = plaintext_backend(plain);
     return train_run(result, &options, &backend, NULL);
 }
 
@@ -94,16 +92,15 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
 {
     const bool proved = o->more != NULL && strstr(o->more, "abort") != NULL;
     struct trainings *t CLEAN(memory_release) = memory_array(1, sizeof *t);
-    struct train_result *plain = NULL;
+    struct train_result *plain CLEAN(train_result_free) = NULL;
     struct whole_replay replay = {.w = &t->w};
     struct three_costs costs;
-    size_t weights, codes, cells;
-    whole_new_persons(&t->w, o, persons);
+    whole_fill(&t->w, o, persons);
     t->w.twice = twice;
     t->rounds = proved ? 2 + 29 : 2 + 15;
-    weights = features_weights(t->w.s.study->features);
-    cells = t->w.s.study->features->tests ? features_cells(t->w.s.study->features) : 0;
-    codes = t->w.s.study->domain->attribute[t->w.s.study->features->target].size;
+    size_t weights = features_weights(t->w.s.study->features);
+    size_t cells = t->w.s.study->features->tests ? features_cells(t->w.s.study->features) : 0;
+    size_t codes = t->w.s.study->domain->attribute[t->w.s.study->features->target].size;
     OK(three_run_wrapped(78, run_steps, t, &costs, marks_wrap));
     OK(run_plain(t, &plain, &replay));
     for (unsigned i = 0; i < 3; i++)
@@ -119,7 +116,6 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
                     codes + 1 + STEPS * (weights + 1) + cells);
     for (unsigned i = 0; i < 3; i++)
         train_result_free(&t->result[i]);
-    train_result_free(&plain);
     whole_free(&t->w);
 }
 

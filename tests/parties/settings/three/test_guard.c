@@ -10,10 +10,6 @@
 #include "tests/support/check.h"
 #include "tests/support/socket.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 struct guard_watch {
     struct stores_bench b;
     struct audit *audit[STUDY_SERVERS_MOST];
@@ -29,12 +25,13 @@ static void open_guard(struct guard_watch *w, unsigned i)
     guard_start(&w->guard[i], w->b.store[i], &quiet);
 }
 
-static void watch_new(struct guard_watch *w)
+static struct guard_watch watch_new(void)
 {
-    memset(w, 0, sizeof *w);
-    w->b = bench_new();
+    struct guard_watch w = {0};
+    w.b = bench_new();
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        open_guard(w, i);
+        open_guard(&w, i);
+    return w;
 }
 
 static void watch_free(struct guard_watch *w)
@@ -82,12 +79,9 @@ static unsigned lines_of(const struct guard_watch *w, unsigned i, enum audit_kin
 
 TEST(tries_are_counted_on_disk)
 {
-    char words[1024] = "";
-    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
-    struct guard_watch w CLEAN(watch_free);
-    struct check_guard g;
-    watch_new(&w);
-    g = guard_of(&w.guard[0]);
+    LOG_INTO(log, words, LOG_ERROR);
+    struct guard_watch w CLEAN(watch_free) = watch_new();
+    struct check_guard g = guard_of(&w.guard[0]);
     OK(g.begin(g.self));
     OK(g.end(g.self));
     OK(g.begin(g.self));
@@ -112,8 +106,7 @@ TEST(tries_are_counted_on_disk)
 TEST(checks_of_lanes_that_run_together_are_one_try)
 {
     struct check_guard g;
-    struct guard_watch w CLEAN(watch_free);
-    watch_new(&w);
+    struct guard_watch w CLEAN(watch_free) = watch_new();
     for (unsigned session = 0; session < 3; session++) {
         g = guard_of(&w.guard[2]);
         for (unsigned lane = 0; lane < 4; lane++) {
@@ -149,8 +142,7 @@ static void *begin_elsewhere(void *self)
 /* For a lane that may compute what only this server was asked: no try, and no failure. */
 TEST(no_check_of_another_lane_begins_before_all_agree)
 {
-    struct guard_watch w CLEAN(watch_free);
-    watch_new(&w);
+    struct guard_watch w CLEAN(watch_free) = watch_new();
     for (unsigned k = 0; k < 3; k++) {
         struct waiting lane = {.guard = guard_of(&w.guard[k])};
         atomic_bool ended = false;
@@ -182,11 +174,9 @@ TEST(no_check_of_another_lane_begins_before_all_agree)
 /* What a server stated; but not what follows from something that was no failure. */
 TEST(what_ends_a_session_with_a_catch_is_remembered)
 {
-    struct guard_watch w CLEAN(watch_free);
+    struct guard_watch w CLEAN(watch_free) = watch_new();
     atomic_bool ended = false;
-    struct check_guard g;
-    watch_new(&w);
-    g = guard_of(&w.guard[0]);
+    struct check_guard g = guard_of(&w.guard[0]);
     guard_expects(&w.guard[0], &ended);
     g.failed(g.self);
     guard_hears(&w.guard[0]);
@@ -201,13 +191,10 @@ TEST(what_ends_a_session_with_a_catch_is_remembered)
 
 TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
 {
-    char words[1024] = "";
-    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
+    LOG_INTO(log, words, LOG_ERROR);
     struct store_guard before;
-    struct check_guard g;
-    struct guard_watch w CLEAN(watch_free);
-    watch_new(&w);
-    g = guard_of(&w.guard[1]);
+    struct guard_watch w CLEAN(watch_free) = watch_new();
+    struct check_guard g = guard_of(&w.guard[1]);
     OK(g.begin(g.self));
     g.failed(g.self);
     open_again(&w, 1);
@@ -237,10 +224,8 @@ TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
  */
 TEST(what_the_disk_does_not_take_is_known_to_the_process)
 {
-    struct check_guard g;
-    struct guard_watch w CLEAN(watch_free);
-    watch_new(&w);
-    g = guard_of(&w.guard[2]);
+    struct guard_watch w CLEAN(watch_free) = watch_new();
+    struct check_guard g = guard_of(&w.guard[2]);
     support_alter(&w.b.s, 2,
                   "CREATE TRIGGER full BEFORE UPDATE ON guard BEGIN SELECT RAISE(ABORT, 'full'); "
                   "END");
@@ -261,9 +246,6 @@ TEST(what_the_disk_does_not_take_is_known_to_the_process)
 /* Takes the last coin's halves, and leaves. */
 static enum err leave(struct check_play *play, const struct hooks_sent *at, void *p, size_t n)
 {
-    (void)play;
-    (void)p;
-    (void)n;
     return at->exchange == LAST_COIN ? ERR_PEER : ERR_OK;
 }
 
@@ -271,7 +253,6 @@ static enum err leave(struct check_play *play, const struct hooks_sent *at, void
 static enum err alter(struct check_play *play, const struct hooks_sent *at, void *p, size_t n)
 {
     const uint64_t *round = play->self;
-    (void)n;
     if (at->exchange == *round && at->to == NET_PREV)
         *(uint8_t *)p ^= 1;
     return ERR_OK;
@@ -296,9 +277,8 @@ static void play_as(struct guard_watch *w, struct check_play *play, unsigned che
 /* However often it asks again: the two others stop, and nothing is opened before that. */
 TEST(who_hangs_up_after_a_coin_has_a_number_of_tries)
 {
-    struct guard_watch w CLEAN(watch_free);
+    struct guard_watch w CLEAN(watch_free) = watch_new();
     unsigned plays = 0;
-    watch_new(&w);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         support_alter(&w.b.s, i, "UPDATE guard SET tries = 253");
     for (;;) {
@@ -332,8 +312,7 @@ TEST(one_wrong_word_stops_both)
         const unsigned cheat = k;
         struct check_play wrong CLEAN(play_free) = {.alter = alter, .self = &round},
                                 again CLEAN(play_free) = {0};
-        struct guard_watch w CLEAN(watch_free);
-        watch_new(&w);
+        struct guard_watch w CLEAN(watch_free) = watch_new();
         play_as(&w, &wrong, cheat);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             if (i != cheat && wrong.result[i] == ERR_CHEAT)
@@ -349,17 +328,15 @@ TEST(one_wrong_word_stops_both)
 
 static int run_study(const struct support_study *s)
 {
-    unlink(support_path(s, "run.log"));
-    return COMMAND(support_path(s, "run.log"), 60, "run", s->path, "--key",
-                   support_path(s, "a.key"), "--out", support_path(s, "out"), "--rounds=1");
+    return ANEW(support_path(s, "run.log"), 60, "run", s->path, "--key", support_path(s, "a.key"),
+                "--out", support_path(s, "out"), "--rounds=1");
 }
 
 static int resume(const struct support_study *s, unsigned i)
 {
-    unlink(support_path(s, "resume.log"));
-    return COMMAND(support_path(s, "resume.log"), 30, "recover", s->path, "--key",
-                   support_path(s, "s%u.key", i), "--folder", support_path(s, "server%u", i),
-                   "--resume");
+    return ANEW(support_path(s, "resume.log"), 30, "recover", s->path, "--key",
+                support_path(s, "s%u.key", i), "--folder", support_path(s, "server%u", i),
+                "--resume");
 }
 
 /* Killed at each sync, it never let the server go on without a line in the audit log. */
@@ -369,9 +346,8 @@ TEST(a_resumption_that_is_killed_is_told_or_not_made)
     int code = -1;
     unsigned k;
     for (k = 0; code != 0; k++) {
-        struct guard_watch w CLEAN(watch_free);
+        struct guard_watch w CLEAN(watch_free) = watch_new();
         char fault[32];
-        watch_new(&w);
         support_alter(&w.b.s, 0, "UPDATE guard SET begun = 3, failed = 1");
         audit_close(&w.audit[0]);
         store_close(&w.b.store[0]);
@@ -420,9 +396,8 @@ TEST(a_server_that_stopped_serves_no_run)
 {
     struct support_study s CLEAN(support_study_free);
     pid_t server[STUDY_SERVERS_MOST];
-    uint16_t status;
     NEW_STUDY(&s, &quiet, .owners = 1, .rounds = 1);
-    status = support_ports(1);
+    uint16_t status = support_ports(1);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         server[i] = i == 2 ? serve_with_status(&s, status) : support_serve(&s, i, s.path);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -447,9 +422,7 @@ TEST(a_server_that_stopped_serves_no_run)
     file_says(support_path(&s, "server2/audit.log"), " resumed checks 9 left 1 failed 1 ");
     assert_int_equal(resume(&s, 2), 0);
     file_says(support_path(&s, "resume.log"), "nothing stopped this server");
-    unlink(support_path(&s, "server2.log"));
-    server[2] = support_serve(&s, 2, s.path);
-    assert_true(support_wait_for(support_path(&s, "server2.log"), "is ready", 60));
+    server[2] = support_serve_ready(&s, 2, s.path);
     assert_int_equal(run_study(&s), 0);
     EXPECT(0, support_path(&s, "audit.txt"), 20, "audit", support_path(&s, "server0/audit.log"),
            support_path(&s, "server1/audit.log"), support_path(&s, "server2/audit.log"));

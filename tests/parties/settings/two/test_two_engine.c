@@ -13,10 +13,8 @@
 #include "aim/run/loop.h"
 #include "aim/run/plaintext.h"
 #include "aim/workload/tabulate.h"
-#include "base/memory.h"
 #include "mpc/pair/pick.h"
 #include "mpc/pair/program.h"
-#include "mpc/party/party.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/exchange/message.h"
@@ -28,8 +26,6 @@
 #include "parties/study/study_uploads.h"
 #include "tests/support/marks.h"
 #include "tests/support/statistics.h"
-
-#include <string.h>
 
 #define OWNERS 3
 #define NOISE_MOST 200000
@@ -114,8 +110,10 @@ static void give_noise(struct duet *d)
         }
 }
 
-static void duet_new(struct duet *d, const struct study_options *o)
+static struct duet *duet_new(const struct study_options *o)
 {
+    struct duet *d = NULL;
+    OK(memory_new(&d, 1));
     OK(support_study_new(&d->s, o, &quiet));
     OK(bounds_new(&d->bounds, d->s.study, &quiet));
     OK(table_new(&d->all, d->s.study->domain, 0));
@@ -128,10 +126,12 @@ static void duet_new(struct duet *d, const struct study_options *o)
         share(d, &two_split, i, 300 + 200 * i);
     if (d->s.study->noise_by == NOISE_BY_OWNER)
         give_noise(d);
+    return d;
 }
 
-static void duet_free(struct duet *d)
+static void duet_free(struct duet **at)
 {
+    struct duet *const d = *at;
     for (unsigned i = 0; i < 2; i++) {
         copula_result_free(&d->seat[i].copula);
         aim_result_free(&d->seat[i].aim);
@@ -142,6 +142,7 @@ static void duet_free(struct duet *d)
     table_free(&d->all);
     bounds_free(&d->bounds);
     support_study_free(&d->s);
+    memory_free(at);
 }
 
 /* --- two servers ------------------------------------------------------------------------------ */
@@ -226,12 +227,11 @@ static enum err open_again(struct duet_seat *s, const struct engine_step *step,
     struct ask_told again CLEAN(told_clear) = {0};
     struct stake_place other = step->place;
     void *stake = NULL;
-    enum err e;
     other.from[0]++;
     if (g.ops->take_stake(g.self, &other, kept, &stake) != ERR_FORMAT)
         return ERR_MISMATCH;
     TRY(g.ops->take_stake(g.self, &step->place, kept, &stake));
-    e = open_step(s, step, stake, &again);
+    enum err e = open_step(s, step, stake, &again);
     g.ops->free_stake(&stake);
     TRY(e);
     return again.values == told->values && again.selected == told->selected &&
@@ -273,14 +273,13 @@ static enum err play_stake(struct duet_seat *s, struct engine_step *step, void *
     const uint64_t exchanges = net_exchanges(s->net), sent = net_total(s->net).payload_sent;
     size_t used[STAKE_KINDS] = {[STAKE_SELECT] = step->price.candidates};
     struct own_stake *own = stake;
-    size_t bytes;
     TRY(open_step(s, step, stake, told));
     used[STAKE_MEASURE] = told->values;
     remember(s, own, used);
     if (net_exchanges(s->net) != exchanges + exchanges_of(step->ask) ||
         (exchanges_of(step->ask) == 6 && s->before != exchanges + 2))
         return ERR_RANGE;
-    bytes = net_total(s->net).payload_sent - sent - 8 * told->values;
+    size_t bytes = net_total(s->net).payload_sent - sent - 8 * told->values;
     s->sent += bytes;
     s->most += most_of(s, step->ask);
     return exchanges_of(step->ask) == 1 && bytes != 0 ? ERR_RANGE : ERR_OK;
@@ -292,7 +291,6 @@ static enum err play(struct duet_seat *s, struct engine_step *step, struct ask_t
     struct bytes kept CLEAN(bytes_clear) = {0};
     void *stake = NULL;
     bool made = false;
-    enum err e;
     TRY(g.ops->supply(g.self, step, &made));
     /* a session begins with all that its run takes, but for joint noise */
     if (!made && s->d->s.study->noise_by != NOISE_BY_JOINT)
@@ -300,7 +298,7 @@ static enum err play(struct duet_seat *s, struct engine_step *step, struct ask_t
     if (!made)
         TRY(g.ops->reserve(g.self, step));
     TRY(g.ops->stake(g.self, step, &stake, &kept));
-    e = play_stake(s, step, stake, told);
+    enum err e = play_stake(s, step, stake, told);
     if (e == ERR_OK)
         e = g.ops->return_stake(g.self, stake);
     g.ops->free_stake(&stake);
@@ -313,9 +311,8 @@ static enum err seat_ask(void *self, const struct ask *a, struct ask_told *told)
     struct duet_seat *s = self;
     const struct engine g = two_table(s->engine);
     struct engine_step step;
-    enum err e;
     TRY(g.ops->prepare(g.self, a, &step));
-    e = play(s, &step, told);
+    enum err e = play(s, &step, told);
     g.ops->clear(&step);
     told->population = g.ops->counted(g.self).owners;
     return e;
@@ -388,12 +385,11 @@ static enum err run_one(struct duet_seat *s)
                        .audit_self = s,
                        .log = &s->log};
     const struct aim_backend backend = {.self = s, .ask = seat_ask};
-    const struct own_reel *parts;
     from.session[d->sessions % PAIR_ID_SIZE] = 1; /* ids differ anywhere */
     if (d->s.study->noise_by == NOISE_BY_OWNER)
         TRY(store_ahead(from.store, &from.ahead.blocks));
     TRY(two_new(&s->engine, &from));
-    parts = &s->engine->tape.reel[OWN_PARTS];
+    const struct own_reel *parts = &s->engine->tape.reel[OWN_PARTS];
     memcpy(s->part, parts->word, (parts->words < WORDS ? parts->words : WORDS) * sizeof *s->part);
     TRY(count_all(s));
     memcpy(s->word, s->engine->sums.word,
@@ -498,16 +494,14 @@ static void same_forms(const struct copula_result *a, const struct copula_result
 
 TEST(a_copula_of_two_equals_the_plaintext_copula)
 {
-    struct duet *d = memory_array(1, sizeof *d);
-    struct plaintext *p;
-    struct aim_backend backend;
+    struct duet *d CLEAN(duet_free) = duet_new(
+        OPTIONS(.owners = OWNERS, .two = true, .copula = "method: copula\n", .epsilon = 3));
     struct copula_options options;
-    struct copula_result *plain = NULL;
+    struct copula_result *plain CLEAN(copula_result_free) = NULL;
     size_t cells = 0;
-    duet_new(d, OPTIONS(.owners = OWNERS, .two = true, .copula = "method: copula\n", .epsilon = 3));
     run_duet(d);
-    p = twin_new(d);
-    backend = plaintext_backend(p);
+    struct plaintext *p CLEAN(plaintext_free) = twin_new(d);
+    struct aim_backend backend = plaintext_backend(p);
     OK(release_copula_options(d->s.study, d->bounds, &options, &quiet));
     OK(run_method(d, &backend, &plain, NULL, &quiet));
     for (size_t q = 0; q < d->s.study->workload->one_ways; q++)
@@ -523,10 +517,6 @@ TEST(a_copula_of_two_equals_the_plaintext_copula)
     assert_true(fabs(plain->measurement[0].sigma * plain->measurement[0].sigma -
                      2 * pow(ledger_deviation(5, 0.5 * options.limits.rho), 2)) <
                 1e-4 * plain->measurement[0].sigma);
-    copula_result_free(&plain);
-    plaintext_free(&p);
-    duet_free(d);
-    memory_free(&d);
 }
 
 static void same_counts(const struct aim_result *a, const struct aim_result *b,
@@ -550,15 +540,12 @@ static void same_counts(const struct aim_result *a, const struct aim_result *b,
 /* Whole runs of AIM, what they open, and what they cost. */
 static void equals(const struct study_options *o)
 {
-    struct duet *d = memory_array(1, sizeof *d);
-    struct plaintext *p;
-    struct aim_backend backend;
-    struct aim_result *plain = NULL;
+    struct duet *d CLEAN(duet_free) = duet_new(o);
+    struct aim_result *plain CLEAN(aim_result_free) = NULL;
     size_t cells = 0, scores = 0, sent;
-    duet_new(d, o);
     run_duet(d);
-    p = twin_new(d);
-    backend = plaintext_backend(p);
+    struct plaintext *p CLEAN(plaintext_free) = twin_new(d);
+    struct aim_backend backend = plaintext_backend(p);
     OK(run_method(d, &backend, NULL, &plain, &quiet));
     for (size_t k = 0; k < plain->measurements; k++)
         cells += measurement_cells(&plain->measurement[k], d->s.study->domain);
@@ -576,33 +563,28 @@ static void equals(const struct study_options *o)
     }
     sent = d->seat[0].sent + d->seat[1].sent;
     assert_in_range(sent, d->seat[0].most / 2, d->seat[0].most);
-    aim_result_free(&plain);
-    plaintext_free(&p);
-    duet_free(d);
-    memory_free(&d);
 }
 
-TEST(a_run_of_two_equals_the_plaintext_run)
-{
-    equals(OPTIONS(.owners = OWNERS, .two = true, .rounds = 3, .epsilon = 2));
-}
+#define EQUALS(test, ...)                                                                          \
+    TEST(test)                                                                                     \
+    {                                                                                              \
+        equals(OPTIONS(.two = true, __VA_ARGS__));                                                 \
+    }
 
-TEST(a_run_that_weighs_squares_equals_too)
-{
-    equals(OPTIONS(.owners = 1, .two = true, .rounds = 3, .epsilon = 2, .more = "score: l2\n"));
-}
+EQUALS(a_run_of_two_equals_the_plaintext_run, .owners = OWNERS, .rounds = 3, .epsilon = 2)
+
+EQUALS(a_run_that_weighs_squares_equals_too, .owners = 1, .rounds = 3, .epsilon = 2,
+       .more = "score: l2\n")
 
 /* The noise of both, which is most of it made by a circuit, deviates by the square root of 1.04. */
-TEST(a_run_with_joint_noise_equals_too)
-{
-    equals(OPTIONS(.owners = OWNERS, .two = true, .rounds = 2, .more = "noise_by: joint\n"));
-}
+EQUALS(a_run_with_joint_noise_equals_too, .owners = OWNERS, .rounds = 2,
+       .more = "noise_by: joint\n")
 
 /* Both of what a server can send and no server has: who sent it is named, and what. */
 TEST(what_no_server_sends_is_named)
 {
-    struct duet *d = memory_array(1, sizeof *d);
-    duet_new(d, OPTIONS(.owners = OWNERS, .two = true, .rounds = 1, .epsilon = 2));
+    struct duet *d CLEAN(duet_free) = duet_new(
+        OPTIONS(.owners = OWNERS, .two = true, .rounds = 1, .epsilon = 2));
     false_labels = true;
     run_session(d);
     false_labels = false;
@@ -613,8 +595,6 @@ TEST(what_no_server_sends_is_named)
     no_points = false;
     assert_int_equal(d->seat[0].e, ERR_FORMAT);
     support_says(d->seat[0].words, "server 1 sent what is no point of the group");
-    duet_free(d);
-    memory_free(&d);
 }
 
 /* It takes the owner's noise alone, and as much of it as a curator's run takes. */
@@ -626,34 +606,24 @@ TEST(a_run_with_the_owners_noise_equals_too)
         OPTIONS(.owners = 1, .two = true, .sweeps = 1, .epsilon = 2, .more = "noise_by: owner\n"));
 }
 
-TEST(an_annealed_run_of_two_equals_too)
-{
-    equals(OPTIONS(.owners = OWNERS, .two = true, .annealed = true, .epsilon = 1,
-                   .accounting = ACCOUNTING_GAUSSIAN));
-}
+EQUALS(an_annealed_run_of_two_equals_too, .owners = OWNERS, .annealed = true, .epsilon = 1,
+       .accounting = ACCOUNTING_GAUSSIAN)
 
 /* Owners of encrypted rows, of which one brings just as many as it may, beside one of counts. */
 static const char *const encrypted[OWNERS] = {"    max_rows: 300\n    as: records\n", NULL,
                                               "    max_rows: 900\n    as: records\n"};
 
-TEST(a_run_of_encrypted_rows_equals_too)
-{
-    equals(OPTIONS(.owners = OWNERS, .two = true, .rounds = 3, .epsilon = 2, .part = encrypted));
-}
+EQUALS(a_run_of_encrypted_rows_equals_too, .owners = OWNERS, .rounds = 3, .epsilon = 2,
+       .part = encrypted)
 
-TEST(a_run_of_encrypted_rows_that_weighs_squares_equals_too)
-{
-    equals(OPTIONS(.owners = 1, .two = true, .rounds = 2, .epsilon = 2, .part = encrypted,
-                   .more = "score: l2\n"));
-}
+EQUALS(a_run_of_encrypted_rows_that_weighs_squares_equals_too, .owners = 1, .rounds = 2,
+       .epsilon = 2, .part = encrypted, .more = "score: l2\n")
 
 /* Also if some columns are in no pair. */
-TEST(a_run_of_single_encrypted_columns_equals_too)
-{
-    equals(OPTIONS(.owners = OWNERS, .two = true, .rounds = 1, .epsilon = 2, .part = encrypted,
-                   .workload = "[{attributes: [age]}, {attributes: [sex, ward]}, "
-                               "{attributes: [bmi]}, {attributes: [died]}]"));
-}
+EQUALS(a_run_of_single_encrypted_columns_equals_too, .owners = OWNERS, .rounds = 1, .epsilon = 2,
+       .part = encrypted,
+       .workload = "[{attributes: [age]}, {attributes: [sex, ward]}, "
+                   "{attributes: [bmi]}, {attributes: [died]}]")
 
 static const char many_ages[] = "domain:\n"
                                 "  - {name: age, kind: integer, min: 0, max: 119}\n"
@@ -661,10 +631,8 @@ static const char many_ages[] = "domain:\n"
                                 "  - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60]}\n"
                                 "  - {name: died, kind: categorical, values: [no, yes]}\n";
 
-TEST(a_run_of_two_that_merges_values_equals_too)
-{
-    equals(OPTIONS(.owners = OWNERS, .two = true, .rounds = 3, .domain = many_ages));
-}
+EQUALS(a_run_of_two_that_merges_values_equals_too, .owners = OWNERS, .rounds = 3,
+       .domain = many_ages)
 
 /* Requests, prices, bounds and noise are in units of a person; what comes out is in persons. */
 TEST(a_run_of_two_over_events_of_persons_equals_too)
@@ -684,38 +652,23 @@ TEST(a_run_of_two_over_events_of_persons_equals_too)
                    .more = "noise_by: joint\n"));
 }
 
-TEST(sweeps_of_two_equal_the_plaintext_sweeps)
-{
-    equals(OPTIONS(.owners = OWNERS, .two = true, .sweeps = 2, .epsilon = 2));
-}
+EQUALS(sweeps_of_two_equal_the_plaintext_sweeps, .owners = OWNERS, .sweeps = 2, .epsilon = 2)
 
-TEST(sweeps_of_encrypted_rows_equal_too)
-{
-    equals(OPTIONS(.owners = OWNERS, .two = true, .sweeps = 1, .domain = many_ages,
-                   .part = encrypted));
-}
+EQUALS(sweeps_of_encrypted_rows_equal_too, .owners = OWNERS, .sweeps = 1, .domain = many_ages,
+       .part = encrypted)
 
-TEST(sweeps_of_two_that_merge_values_equal_too)
-{
-    equals(OPTIONS(.owners = OWNERS, .two = true, .sweeps = 2, .domain = many_ages));
-}
+EQUALS(sweeps_of_two_that_merge_values_equal_too, .owners = OWNERS, .sweeps = 2,
+       .domain = many_ages)
 
 /* --- encrypted rows --------------------------------------------------------------------------- */
 
 static struct duet *duet_of_rows(void)
 {
-    struct duet *d = memory_array(1, sizeof *d);
-    duet_new(
-        d, OPTIONS(.owners = OWNERS, .two = true, .copula = "method: copula\n", .part = encrypted));
+    struct duet *d = duet_new(
+        OPTIONS(.owners = OWNERS, .two = true, .copula = "method: copula\n", .part = encrypted));
     assert_true(d->s.study->workload->cells <= WORDS);
     d->counted = true;
     return d;
-}
-
-static void duet_release(struct duet **d)
-{
-    duet_free(*d);
-    memory_free(d);
 }
 
 /* A session's counts are those of the rows; so many results of so many owners are sent for that. */
@@ -756,7 +709,7 @@ static void kept(struct duet *d, unsigned i, unsigned o, struct bytes *out,
 TEST(encrypted_rows_are_counted_once)
 {
     static const struct bytes nothing = {0};
-    struct duet *d CLEAN(duet_release) = duet_of_rows();
+    struct duet *d CLEAN(duet_free) = duet_of_rows();
     struct bytes first CLEAN(bytes_clear) = {0}, lost CLEAN(bytes_clear) = {0},
                        second CLEAN(bytes_clear) = {0};
     assert_true(results_of(d, 0) > 1);
@@ -800,7 +753,7 @@ static enum err receive(struct duet *d, struct upload *u)
 TEST(encrypted_rows_are_not_sent_for_ever)
 {
     static const struct bytes nothing = {0};
-    struct duet *d CLEAN(duet_release) = duet_of_rows();
+    struct duet *d CLEAN(duet_free) = duet_of_rows();
     struct bytes lost CLEAN(bytes_clear) = {0};
     struct study study = *d->s.study;
     struct study_owner owner[OWNERS];
@@ -856,7 +809,7 @@ static enum err spoil(const struct study *study, size_t owner, unsigned form,
  */
 TEST(rows_that_nobody_encrypts_are_refused)
 {
-    struct duet *d CLEAN(duet_release) = duet_of_rows();
+    struct duet *d CLEAN(duet_free) = duet_of_rows();
     struct split liar = two_split;
     struct upload good[2];
     uint64_t whole = 0, part = 0;
@@ -905,7 +858,7 @@ static void adds_up_without(struct duet *d, size_t results, size_t owners)
 TEST(rows_that_their_key_does_not_open_are_left_out)
 {
     static const struct bytes nothing = {0};
-    struct duet *d CLEAN(duet_release) = duet_of_rows();
+    struct duet *d CLEAN(duet_free) = duet_of_rows();
     struct bytes lost CLEAN(bytes_clear) = {0};
     d->part[0][1].seed[0][5] ^= 1;
     adds_up_without(d, results_of(d, 0) + results_of(d, 2), 2);
@@ -918,7 +871,7 @@ TEST(rows_that_their_key_does_not_open_are_left_out)
 /* What somebody alters in a store is named, and made again. */
 TEST(an_altered_share_is_counted_again_and_named)
 {
-    struct duet *d CLEAN(duet_release) = duet_of_rows();
+    struct duet *d CLEAN(duet_free) = duet_of_rows();
     adds_up(d, results_of(d, 0) + results_of(d, 2), 2);
     for (unsigned i = 0; i < 2; i++) {
         struct bytes share CLEAN(bytes_clear) = {0}, before CLEAN(bytes_clear) = {0};
@@ -934,7 +887,7 @@ TEST(an_altered_share_is_counted_again_and_named)
 /* Neither a key nor what is shown of one table is used for another; the same is the same again. */
 TEST(other_rows_have_other_seeds)
 {
-    struct duet *d CLEAN(duet_release) = duet_of_rows();
+    struct duet *d CLEAN(duet_free) = duet_of_rows();
     const struct upload *a = d->part[0];
     struct upload first[2];
     memcpy(first, a, sizeof first);
@@ -961,11 +914,10 @@ TEST(other_rows_have_other_seeds)
 /* Neither part tells anything alone: the same counts under another secret look quite different. */
 TEST(what_a_provider_gets_is_counts_less_a_stream)
 {
-    struct duet *d = memory_array(1, sizeof *d);
-    size_t cells;
+    struct duet *d CLEAN(duet_free) = duet_new(
+        OPTIONS(.owners = OWNERS, .two = true, .copula = "method: copula\n"));
     uint64_t *sum, total[2] = {0};
-    duet_new(d, OPTIONS(.owners = OWNERS, .two = true, .copula = "method: copula\n"));
-    cells = d->s.study->workload->maximal_cells;
+    size_t cells = d->s.study->workload->maximal_cells;
     sum = memory_array(2 * cells, sizeof *sum);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(d->part[1][i].vector.size, i == 0 ? 8 * cells : 0);
@@ -987,8 +939,6 @@ TEST(what_a_provider_gets_is_counts_less_a_stream)
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(upload_check(&d->part[1][i], i, d->s.study->terms.digest), ERR_DATA);
     memory_free(&sum);
-    duet_free(d);
-    memory_free(&d);
 }
 
 /* --- noise ------------------------------------------------------------------------------------ */
@@ -1001,7 +951,6 @@ TEST(a_word_of_noise_is_taken_once)
                  more[STAKE_KINDS] = {least + 1, 0};
     struct own_tape t CLEAN(own_tape_free);
     struct own_stake *first CLEAN(own_stake_free) = NULL, *second CLEAN(own_stake_free) = NULL;
-    uint64_t unused;
     OK(own_tape_start(&t, id, run));
     assert_true(own_tape_has(&t, some) && !own_tape_has(&t, more));
     assert_int_equal(own_tape_cut(&t, more, &first), ERR_MISUSE);
@@ -1010,7 +959,7 @@ TEST(a_word_of_noise_is_taken_once)
         for (size_t i = 0; i < some[k]; i++)
             assert_int_equal(t.reel[k].word[i], 0); /* wiped */
     /* what was not used comes back, under a new place; what was used does not */
-    unused = first->word[STAKE_MEASURE][least - 1];
+    uint64_t unused = first->word[STAKE_MEASURE][least - 1];
     first->used[STAKE_MEASURE] = least - 1;
     first->used[STAKE_SELECT] = least;
     own_tape_return(&t, first);
@@ -1054,7 +1003,7 @@ TEST(an_owners_noise_is_known_to_no_server)
 {
     static const struct statistics_distribution *const law[] = {&statistics_gaussian,
                                                                 &statistics_gumbel};
-    struct duet_draw *x = memory_array(2, sizeof *x);
+    struct duet_draw *x CLEAN(memory_release) = memory_array(2, sizeof *x);
     for (unsigned k = 0; k < NOISE_LAWS; k++) {
         struct statistics_verdict v = {.p = 1};
         draw_owners(&x[0], k);
@@ -1074,19 +1023,17 @@ TEST(an_owners_noise_is_known_to_no_server)
             assert_int_equal(again, 0);
         }
     }
-    memory_free(&x);
 }
 
 /* Nothing is taken unless all is there; what is taken is on no disk. */
 TEST(an_owners_noise_is_taken_once_and_ends)
 {
-    struct duet *d = memory_array(1, sizeof *d);
+    struct duet *d CLEAN(duet_free) = duet_new(
+        OPTIONS(.owners = 1, .two = true, .rounds = 2, .more = "noise_by: owner\n"));
     struct own_tape t CLEAN(own_tape_free) = {.id = {0}};
     struct ahead a = {0}, again;
-    struct price_ahead plan;
     size_t some[STAKE_KINDS] = {1, 1}, more[STAKE_KINDS] = {1};
-    duet_new(d, OPTIONS(.owners = 1, .two = true, .rounds = 2, .more = "noise_by: owner\n"));
-    plan = price_ahead(d->s.study);
+    struct price_ahead plan = price_ahead(d->s.study);
     OK(store_ahead(d->store[0], &a.blocks));
     again = a;
     more[STAKE_SELECT] = plan.blocks[NOISE_GUMBEL] * plan.samples[NOISE_GUMBEL] + 1;
@@ -1100,8 +1047,6 @@ TEST(an_owners_noise_is_taken_once_and_ends)
     t = (struct own_tape){.id = {0}};
     assert_int_equal(owner_noise_take(&again, d->store[0], d->s.study, 0, &t, some, &quiet),
                      ERR_AGAIN);
-    duet_free(d);
-    memory_free(&d);
 }
 
 /* Joint noise is a multiple of h, which is 2^17, and both own parts: none of them is missing. */
@@ -1121,11 +1066,11 @@ static void has_all_parts(const struct duet *d)
 /* What an opening tells a server, less m x and what it knows itself, has the whole deviation. */
 static void audit(const char *noise_by)
 {
-    struct duet *d = memory_array(1, sizeof *d);
-    int64_t *x;
-    double *rest = memory_array(WORDS, sizeof *rest);
+    struct duet *d CLEAN(duet_free) = duet_new(
+        OPTIONS(.owners = 1, .two = true, .annealed = true, .more = noise_by));
+    int64_t *x CLEAN(memory_release) = NULL;
+    double *rest CLEAN(memory_release) = memory_array(WORDS, sizeof *rest);
     size_t cells;
-    duet_new(d, OPTIONS(.owners = 1, .two = true, .annealed = true, .more = noise_by));
     d->audited = true;
     run_duet(d);
     if (d->s.study->noise_by == NOISE_BY_JOINT)
@@ -1149,9 +1094,6 @@ static void audit(const char *noise_by)
         if (v.p < 1e-9)
             fail_msg("%s: what server %u sees has other noise, p %g", noise_by, i, v.p);
     }
-    memory_free_all(&x, &rest);
-    duet_free(d);
-    memory_free(&d);
 }
 
 TEST(what_a_server_sees_has_all_the_noise_that_is_paid_for)
