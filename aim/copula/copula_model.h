@@ -4,8 +4,7 @@
  *
  * Integers are little-endian, doubles are their IEEE bits. A file is
  *
- *   "trefoil-copula-3\n", or 2 where domain_needs_version_3() says no, so that earlier programs say
- *             why
+ *   "trefoil-copula-3\n", or 2 if !domain_needs_version_3(), so that earlier programs say why
  *   domain    as in aim/model/model_file.h
  *   copula    f64 total, at most 2^48; for each attribute f64 the share of each code; u32 how many
  *             groups of codes, 1 where the codes are ordered, and if more, up to 64, u16 the group

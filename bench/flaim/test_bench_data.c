@@ -136,10 +136,8 @@ TEST(trees_learn_what_can_be_learned)
     struct table *t[2];
     struct random r;
     double auc;
-    if (!trees_present(&reason)) {
-        printf("# SKIP %s\n", reason);
-        skip();
-    }
+    const bool present = trees_present(&reason);
+    support_needs(present, reason);
     s = stage_new();
     r = random_of(3);
     for (int k = 0; k < 2; k++) {

@@ -84,6 +84,6 @@ TEST(the_first_block_is_aes)
 /* A machine with VAES must use it, or the test above compares libcrypto with itself. */
 TEST(wide_ciphers_were_tried)
 {
-    if (!processor_has_wide_ciphers() || !processor_runs(PROCESSOR_AVX512))
-        print_message("# SKIP this processor lacks VAES or AVX-512\n"), skip();
+    support_needs(processor_has_wide_ciphers() && processor_runs(PROCESSOR_AVX512),
+                  "this processor lacks VAES or AVX-512");
 }

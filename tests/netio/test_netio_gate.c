@@ -836,10 +836,7 @@ TEST(a_crowd_is_in_its_own_way)
 /* A gate that listens for IPv6 sees IPv4 addresses too, and tells them apart. */
 TEST(a_crowd_of_ipv6_is_in_its_own_way)
 {
-    if (!has_ipv6()) {
-        print_message("# SKIP no IPv6 here\n");
-        skip();
-    }
+    support_needs(has_ipv6(), "no IPv6 here");
     crowd_at("[::ffff:127.0.0.1]", "127.0.0.9", true, 0);
     crowd_at("[::1]", "::1", false, 0);
 }
@@ -1049,10 +1046,7 @@ TEST(nobody_fills_memory)
     unsigned served = 0;
     int64_t end;
     pid_t child;
-    if (!SUPPORT_WITHHOLDS) {
-        print_message("# SKIP neither a sanitizer nor qemu lets a child have threads\n");
-        skip();
-    }
+    support_needs(SUPPORT_WITHHOLDS, "neither a sanitizer nor qemu lets a child have threads");
     build_at(&h, "127.0.0.1");
     honest = knock(&h, &h.client[1], h.server.public);
     ask_and_answer(&h, honest, 101);

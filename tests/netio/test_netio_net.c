@@ -961,10 +961,8 @@ TEST(a_port_that_needs_privileges_is_named)
 {
     const uid_t before = geteuid(), nobody = 65534;
     struct lonely l CLEAN(be_gone);
-    if (!ports_are_guarded() || (before == 0 && seteuid(nobody) != 0)) {
-        print_message("# SKIP every port is free for all here\n");
-        skip();
-    }
+    support_needs(ports_are_guarded() && (before != 0 || seteuid(nobody) == 0),
+                  "every port is free for all here");
     be_lonely(&l);
     expect_refusal(&l, "tcp://127.0.0.1:1", NULL, "ports below 1024 need privileges");
     assert_int_equal(seteuid(before), 0);

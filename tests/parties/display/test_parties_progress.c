@@ -131,10 +131,8 @@ TEST(terminals_are_recognized)
     struct study study = {.workload = &workload};
     int pty = posix_openpt(O_RDWR | O_NOCTTY);
     FILE *out;
-    if (pty < 0 || grantpt(pty) != 0 || unlockpt(pty) != 0) {
-        print_message("# SKIP there are no pseudo-terminals here\n");
-        skip();
-    }
+    support_needs(pty >= 0 && grantpt(pty) == 0 && unlockpt(pty) == 0,
+                  "there are no pseudo-terminals here");
     out = fopen(ptsname(pty), "w");
     assert_non_null(out);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
