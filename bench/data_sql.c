@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ROWS_FULL 5000000
+#define ROWS_FULL 10000000
 #define ROWS_SMOKE 20000
 #define TRIALS 3
 #define LIMIT_S 1800
