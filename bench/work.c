@@ -67,7 +67,7 @@ enum err work_run_multiply(struct party *p, struct work *w)
 
 enum err work_run_open(struct party *p, struct work *w)
 {
-    return open_ring64(p, OPEN_MASKED, w->x, w->opened);
+    return open_ring64(p, OPEN_NOISY_MARGINAL, w->x, w->opened);
 }
 
 /* The difference, and its sign. */

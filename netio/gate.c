@@ -19,7 +19,6 @@
 #include <sys/resource.h>
 #include <zmq.h>
 
-#define ROUTE_MADE 5
 #define RECEIVE_DEPTH 2 /* messages of one client that wait; each may be max_message long */
 #define REPLIES 16      /* of the worker, that wait for the front */
 #define REPLY_MS 10000
@@ -117,10 +116,9 @@ static bool take_route(struct gate_client *from, zmq_msg_t *m)
 {
     const uint8_t *route = zmq_msg_data(m);
     memset(from, 0, sizeof *from);
-    if (zmq_msg_size(m) != ROUTE_MADE || route[0] != 0)
+    if (zmq_msg_size(m) != GATE_ROUTE || route[0] != 0)
         return false;
-    from->route_size = ROUTE_MADE;
-    memcpy(from->route, route, ROUTE_MADE);
+    memcpy(from->route, route, GATE_ROUTE);
     return true;
 }
 
@@ -310,7 +308,7 @@ enum err gate_receive(struct gate *g, struct gate_client *from, struct bytes *me
 enum err gate_reply(struct gate *g, const struct gate_client *to, const void *p, size_t n)
 {
     /* not mandatory: the ROUTER drops what has no route or no room, and never waits */
-    enum err e = socket_send_two(g->router, to->route, to->route_size, p, n);
+    enum err e = socket_send_two(g->router, to->route, GATE_ROUTE, p, n);
     if (e != ERR_OK && e != ERR_AGAIN) {
         log_error(g->log, "cannot answer user %u: %s", to->user, error_text(e));
         return e;

@@ -17,7 +17,7 @@
 
 #include <stdbool.h>
 
-#define GATE_ROUTE_SIZE 32
+#define GATE_ROUTE 5
 #define GATE_BACKLOG 64         /* messages that wait for the worker */
 #define GATE_WAITING_OF_A_KEY 2 /* of those, from one key */
 /* Unless gate_options says otherwise. Anything longer than a message goes in parts. */
@@ -35,8 +35,7 @@ struct gate_client {
     bool guest;      /* `user` is GATE_GUEST and a hash of the key under a secret of the gate */
     uint8_t key[32]; /* CURVE key of a guest */
     int fd;          /* of its connection */
-    uint8_t route_size;
-    uint8_t route[GATE_ROUTE_SIZE];
+    uint8_t route[GATE_ROUTE];
 };
 
 /*

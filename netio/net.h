@@ -5,9 +5,9 @@
  * each neighbour and receives at most one from each. All lengths are public and known beforehand.
  * Payloads travel in frames of at most 1 MiB of body:
  *
- *   header  80 bytes, clear: session id, sender, receiver, lane, sequence, exchange, sizes
- *   (frame.h) body    AES-128-GCM: key of session_bulk_key(), nonce = sequence, associated data =
- *   header tag     16 bytes
+ *   header   80 bytes, clear (frame.h): session id, sender, receiver, lane, sequence, sizes, ...
+ *   body     AES-128-GCM: key of session_bulk_key(), nonce = sequence, associated data = header
+ *   tag      16 bytes
  *
  * Keys are replaced by HKDF every 2^30 blocks. A frame of another session is dropped and counted. A
  * frame of this session that is altered, replayed, out of order, or of the wrong exchange, kind or

@@ -206,21 +206,21 @@ enum err discrete_sample(struct party *p, struct share64 out)
     return ERR_OK;
 }
 
-/* Bits of the square from here on have no coin: its probability is below 2^-92. */
-#define SQUARE_COINS 47
+/* From this bit of the square on nothing passes: the probability is below 2^-92. */
+#define BITS_THAT_PASS 47
 
 double discrete_ratio(void)
 {
     /* |Y| < s + 2^23.5 < 2^24: its digits from weight 2^4 s on are 0 */
     double one = exponential_ratio(3);
-    for (int i = 0; i < SQUARE_COINS; i++)
+    for (int i = 0; i < BITS_THAT_PASS; i++)
         one -= log1p(-COIN_TAU / exp(-ldexp(1, i - 41)));
     return 2 * one * (1 + 0x1p-20);
 }
 
 double discrete_tail(void)
 {
-    const double t = 1 + sqrt(ldexp(1, SQUARE_COINS)) / (double)DEVIATION;
+    const double t = 1 + sqrt(ldexp(1, BITS_THAT_PASS)) / (double)DEVIATION;
     return 2 * exp(-t * t / 2);
 }
 

@@ -15,15 +15,6 @@ bool range_is_made(const struct tape *tape, const size_t count[NOISE_LAWS])
     return true;
 }
 
-void range_next(const struct tape *tape, const size_t count[NOISE_LAWS], struct range_place *place)
-{
-    memcpy(place->tape, tape->id, sizeof place->tape);
-    for (unsigned k = 0; k < NOISE_LAWS; k++) {
-        place->from[k] = tape_position(tape, (enum noise_law)k);
-        place->count[k] = count[k];
-    }
-}
-
 /* Room for n samples, all counted as made. */
 static enum err make_reel(struct tape *range, unsigned kind, size_t n)
 {
@@ -81,16 +72,16 @@ enum err range_write(const struct tape *range, struct bytes *out)
     return bytes_ok(out);
 }
 
-enum err range_read(struct tape *range, const struct range_place *place, enum noise_kind noise,
-                    const struct bytes *in)
+enum err range_read(struct tape *range, const uint8_t id[TAPE_ID_SIZE],
+                    const uint64_t count[NOISE_LAWS], enum noise_kind noise, const struct bytes *in)
 {
     struct reader r = reader_of(in->data, in->size);
     struct tape read CLEAN(tape_free);
     *range = (struct tape){0};
-    tape_start(&read, place->tape, noise);
+    tape_start(&read, id, noise);
     for (unsigned k = 0; k < NOISE_LAWS; k++) {
         const uint64_t n = reader_u64(&r);
-        if (r.failed || n != place->count[k] || n > r.left / (2 * sizeof(uint64_t)))
+        if (r.failed || n != count[k] || n > r.left / (2 * sizeof(uint64_t)))
             return ERR_FORMAT;
         TRY(make_reel(&read, k, (size_t)n));
         reader_copy(&r, read.reel[k].samples.a, (size_t)n * sizeof(uint64_t));

@@ -2,7 +2,7 @@
  * protocols/range.h - a range of a noise tape, cut off so that it can be bound to a request, kept,
  * and used again for that request alone.
  *
- * A range is named by (tape id, and for each kind offset and length). What is cut is a tape of its
+ * A range is named by (tape id, and for each kind position and count). What is cut is a tape of its
  * own, which holds just the range. LEAKS: nothing; no message is sent.
  */
 #pragma once
@@ -10,15 +10,8 @@
 #include "base/bytes.h"
 #include "protocols/tape.h"
 
-struct range_place {
-    uint8_t tape[TAPE_ID_SIZE];
-    uint64_t from[NOISE_LAWS], count[NOISE_LAWS];
-};
-
 /* Whether the tape has so many samples of each kind left. */
 bool range_is_made(const struct tape *tape, const size_t count[NOISE_LAWS]);
-/* The range that range_cut() would give. */
-void range_next(const struct tape *tape, const size_t count[NOISE_LAWS], struct range_place *place);
 /*
  * Moves the next samples of each kind to `range`; they are wiped on the tape. ERR_MISUSE if too
  * few.
@@ -34,11 +27,12 @@ enum err range_cut(struct tape *tape, const size_t count[NOISE_LAWS],
 enum err range_return(struct tape *tape, struct tape *range) MUST_CHECK;
 
 /*
- * The shares of a range from which nothing has been taken, as bytes; and back. ERR_FORMAT unless
- * they are `place`'s.
+ * The shares of a range from which nothing has been taken, as bytes; and back, as one of tape `id`.
+ * ERR_FORMAT unless there are so many of each kind.
  */
 enum err range_write(const struct tape *range, struct bytes *out) MUST_CHECK;
-enum err range_read(struct tape *range, const struct range_place *place, enum noise_kind noise,
+enum err range_read(struct tape *range, const uint8_t id[TAPE_ID_SIZE],
+                    const uint64_t count[NOISE_LAWS], enum noise_kind noise,
                     const struct bytes *in) MUST_CHECK;
 
 /*

@@ -45,6 +45,11 @@ struct check_limits {
 
 /* Makes p->recorder, which is freed with the party. */
 enum err check_new(struct party *p, const struct check_limits *limits) MUST_CHECK;
+/*
+ * From now on lanes other than the first begin no check in the midst of work: a log of theirs that
+ * is full gets longer. So `ready` is asked before every check.
+ */
+void check_waits_for_first(const struct party *p);
 /* The bytes of each lane's log in a process with so many lanes, where limits->log is 0. */
 size_t check_log_share(size_t lanes);
 

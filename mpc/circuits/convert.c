@@ -170,7 +170,7 @@ static enum err bit_number(struct party *p, enum share_ring ring, struct move_op
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct party_parts parts = party_parts(p, x.n, 64);
     uint64_t *known;
-    struct move_operand t;
+    struct move_operand t = {NULL, NULL};
     TRY(scratch_array(p->scratch, &known, bits_words(x.n)));
     for (size_t w = bits_words(parts.j.begin); w < bits_words(parts.j.end); w++)
         known[w] = x.a[w] ^ x.b[w];
@@ -178,13 +178,11 @@ static enum err bit_number(struct party *p, enum share_ring ring, struct move_op
         known[w] = x.b[w];
     for (size_t w = bits_words(parts.j2.begin); w < bits_words(parts.j2.end); w++)
         known[w] = x.a[w];
-    if (!party_proves(p))
-        return move_known(p,
-                          &(struct move_known){.ring = ring, .n = x.n, .out = out, .known = known});
-    TRY(note_room(p, &t, ring, x.n));
+    if (party_proves(p))
+        TRY(note_room(p, &t, ring, x.n));
     TRY(move_known(
         p, &(struct move_known){.ring = ring, .n = x.n, .out = out, .known = known, .shares = t}));
-    return note_bit(p, ring, x, t, out);
+    return party_proves(p) ? note_bit(p, ring, x, t, out) : ERR_OK;
 }
 
 enum err convert_bit16(struct party *p, struct share16 out, struct bits x)

@@ -48,9 +48,9 @@ struct move_term {
 /*
  * `count` outputs, each the sum of `products` terms, at the cost of one: terms[products k ..] are
  * output k's, of which the first names out, c and words; those after a sum's last product have no
- * product. `apart`: no output overlaps an operand. Without that promise an output may be an operand
- * of any term. `proved`, of numbers: nothing is noted, since what is settled next proves it
- * (mpc/check/check_matrix.h).
+ * product. Of RING_32 there are no sums: ERR_MISUSE. `apart`: no output overlaps an operand.
+ * Without that promise an output may be an operand of any term. `proved`, of numbers: nothing is
+ * noted, since what is settled next proves it (mpc/check/check_matrix.h).
  */
 struct move_sums {
     enum share_ring ring;
@@ -101,8 +101,9 @@ enum err move_input(struct party *p, struct planes u) MUST_CHECK;
  *                 m b - G - H   component j+2 (+ u, or c of both)
  *
  * F and F'' are of key_j, F' of key_(j+1), G and H of key_(j+2): 4 words over all servers, and 1
- * for c. 2^shift T u is needed only modulo the ring, so its 4 words may be of `product`, a ring of
- * its width less the shift, or any wider one. What is sent of `added` is masked in place.
+ * for c. 2^shift T u is needed only modulo the ring, so its 4 words are of `product`: the ring
+ * itself, of 64 or 128 bits, or one of half its width if the shift is no less than that. What is
+ * sent of `added` is masked in place.
  *
  * A server j that lies can send two different m, so that the others hold two components j+2: under
  * a check they compare what came. Then whoever calls this notes what out must be (mpc/move/note.h),

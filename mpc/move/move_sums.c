@@ -218,7 +218,7 @@ enum err move_sums(struct party *p, const struct move_sums *sums)
         .send[NET_PREV] = {{bytes, sums_make, NULL, &s, false}},
         .receive[NET_NEXT] = {{bytes, NULL, sums_take, &s, false}},
     };
-    if (sums->proved && sums->ring == RING_BITS)
+    if (sums->ring == RING_32 || (sums->proved && sums->ring == RING_BITS))
         return ERR_MISUSE;
     TRY(RECORD(p, ERR_OK, begin(p, sums)));
     TRY(sums->apart || are_apart(sums) ? move_exchange(p, &exchange)

@@ -8,15 +8,10 @@
 const char *party_reason_name(enum party_reason reason)
 {
     static const char *const names[OPEN_REASONS] = {
-        [OPEN_SELECTED_INDEX] = "SELECTED_INDEX",
-        [OPEN_NOISY_MARGINAL] = "NOISY_MARGINAL",
-        [OPEN_NOISY_FORM] = "NOISY_FORM",
-        [OPEN_NOISY_SCORE] = "NOISY_SCORE",
-        [OPEN_NOISY_GRADIENT] = "NOISY_GRADIENT",
-        [OPEN_SORTED] = "SORTED",
+        [OPEN_SELECTED_INDEX] = "SELECTED_INDEX", [OPEN_NOISY_MARGINAL] = "NOISY_MARGINAL",
+        [OPEN_NOISY_FORM] = "NOISY_FORM",         [OPEN_NOISY_SCORE] = "NOISY_SCORE",
+        [OPEN_NOISY_GRADIENT] = "NOISY_GRADIENT", [OPEN_SORTED] = "SORTED",
         [OPEN_REJECT_BIT] = "REJECT_BIT",
-        [OPEN_CHECK_ZERO] = "CHECK_ZERO",
-        [OPEN_MASKED] = "MASKED",
     };
     return (unsigned)reason < OPEN_REASONS ? names[reason] : "?";
 }

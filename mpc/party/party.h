@@ -17,7 +17,7 @@
 #include "mpc/party/scratch.h"
 #include "netio/net.h"
 
-/* Why a value is opened. Only the first five carry data-dependent values that are not masked. */
+/* Why a value is opened. Only the first five depend on data of owners who follow the protocol. */
 enum party_reason {
     OPEN_SELECTED_INDEX,
     OPEN_NOISY_MARGINAL,
@@ -26,8 +26,6 @@ enum party_reason {
     OPEN_NOISY_GRADIENT,
     OPEN_SORTED,
     OPEN_REJECT_BIT,
-    OPEN_CHECK_ZERO,
-    OPEN_MASKED,
     OPEN_REASONS
 };
 const char *party_reason_name(enum party_reason reason);

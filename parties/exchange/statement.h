@@ -27,7 +27,7 @@ struct statement {
 
 void statement_clear(struct statement *s);
 
-/* Appends the signed text. */
+/* The signed text, into `out`, which is empty. */
 enum err statement_write(const struct statement *s, const struct study *study,
                          const struct identity *me, struct bytes *out) MUST_CHECK;
 /*

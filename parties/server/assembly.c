@@ -29,8 +29,7 @@ void assembly_drop(struct assembly *a, uint32_t who)
 static bool goes_on(const struct assembly_unfinished *u, const struct gate_client *from,
                     const struct bytes *message)
 {
-    return u->message.size > 0 && u->from.route_size == from->route_size &&
-           memcmp(u->from.route, from->route, from->route_size) == 0 &&
+    return u->message.size > 0 && memcmp(u->from.route, from->route, GATE_ROUTE) == 0 &&
            memcmp(u->message.data + 1, message->data + 1, REQUEST_ATTEMPT_SIZE) == 0;
 }
 

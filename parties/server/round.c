@@ -41,9 +41,9 @@ static void take_head(struct reader *in, struct audit_head *head)
 
 void round_digest_stake(const struct stake_place *stake, uint8_t digest[32])
 {
-    uint8_t bytes[sizeof stake->of + STAKE_KINDS * 2 * sizeof(uint64_t)];
+    uint8_t bytes[sizeof stake->of + NOISE_LAWS * 2 * sizeof(uint64_t)];
     uint8_t *to = put(bytes, stake->of, sizeof stake->of);
-    for (unsigned k = 0; k < STAKE_KINDS; k++)
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
         to = integer_put(integer_put(to, stake->from[k], 8), stake->count[k], 8);
     hash_bytes(bytes, sizeof bytes, digest);
 }

@@ -54,8 +54,7 @@ static void forget_older(struct worker *w, const struct gate_client *client)
 {
     for (unsigned i = 0; i < WORKER_WAITING; i++) {
         const struct gate_client *c = &w->queue.waiting[i].ask.client;
-        if (w->queue.waiting[i].used && c->route_size == client->route_size &&
-            memcmp(c->route, client->route, client->route_size) == 0)
+        if (w->queue.waiting[i].used && memcmp(c->route, client->route, GATE_ROUTE) == 0)
             w->queue.waiting[i].used = false;
     }
 }

@@ -4,10 +4,11 @@
  */
 #pragma once
 
+#include "base/noise.h"
+
 #include <stdint.h>
 
-enum store_stake_kind { STAKE_MEASURE, STAKE_SELECT, STAKE_KINDS };
 struct stake_place {
     uint8_t of[32];
-    uint64_t from[STAKE_KINDS], count[STAKE_KINDS];
+    uint64_t from[NOISE_LAWS], count[NOISE_LAWS];
 };

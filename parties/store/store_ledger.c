@@ -13,7 +13,7 @@ enum err store_write_entry(const struct store_round *round, const char *ledger, 
     bytes_put(out, round->request, sizeof round->request);
     bytes_put(out, round->uploads, sizeof round->uploads);
     bytes_put(out, round->stake.of, sizeof round->stake.of);
-    for (unsigned k = 0; k < STAKE_KINDS; k++) {
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
         bytes_put_u64(out, round->stake.from[k]);
         bytes_put_u64(out, round->stake.count[k]);
     }
@@ -32,7 +32,7 @@ enum err store_read_entry(const void *p, size_t n, struct store_round *round,
     reader_copy(&in, round->request, sizeof round->request);
     reader_copy(&in, round->uploads, sizeof round->uploads);
     reader_copy(&in, round->stake.of, sizeof round->stake.of);
-    for (unsigned k = 0; k < STAKE_KINDS; k++) {
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
         round->stake.from[k] = reader_u64(&in);
         round->stake.count[k] = reader_u64(&in);
     }
@@ -113,7 +113,7 @@ static enum err spent_at(struct store *s, uint64_t number, struct spent *spent)
     TRY(store_entry(s, number, &entry, head));
     TRY(read_debit(s, number, &entry, &round, &ledger));
     *spent = (struct spent){ledger_spent(ledger), ledger_remaining(ledger),
-                            round.stake.count[STAKE_SELECT] > 0};
+                            round.stake.count[NOISE_GUMBEL] > 0};
     return ERR_OK;
 }
 

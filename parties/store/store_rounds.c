@@ -72,7 +72,7 @@ static void put_round(struct query *q, const struct store_round *round)
     query_put(q, round->request, sizeof round->request);
     query_put(q, round->uploads, sizeof round->uploads);
     query_put(q, round->stake.of, sizeof round->stake.of);
-    for (unsigned k = 0; k < STAKE_KINDS; k++) {
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
         query_put_u64(q, round->stake.from[k]);
         query_put_u64(q, round->stake.count[k]);
     }
@@ -86,7 +86,7 @@ static void take_round(struct query *q, struct store_round *round)
     query_copy(q, round->request, sizeof round->request);
     query_copy(q, round->uploads, sizeof round->uploads);
     query_copy(q, round->stake.of, sizeof round->stake.of);
-    for (unsigned k = 0; k < STAKE_KINDS; k++) {
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
         round->stake.from[k] = query_u64(q);
         round->stake.count[k] = query_u64(q);
     }
@@ -198,7 +198,7 @@ static enum err stake_is_free(struct store *s, const struct stake_place *r)
                            " gumbel_from < ?5 AND gumbel_from + gumbel_count > ?4)",
                            BYTES(r->of, sizeof r->of));
     bool taken;
-    for (unsigned k = 0; k < STAKE_KINDS; k++) {
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
         query_put_u64(&q, r->from[k]);
         query_put_u64(&q, r->from[k] + r->count[k]);
     }

@@ -53,7 +53,7 @@ static enum err job(struct party *p, void *shared)
     TRY(all_protocols[r->protocol].run(p, &s));
     TRY(ring64_multiply(p, s.out, s.y, s.y));
     r->tainted[p->index] = marks_reach(s.out.a, 64) && marks_reach(s.out.b, 64);
-    TRY(open_ring64(p, OPEN_MASKED, s.out, opened));
+    TRY(open_ring64(p, OPEN_NOISY_MARGINAL, s.out, opened));
     if (marks_reach(opened, sizeof opened))
         return ERR_MISUSE; /* what is opened is public, here at least */
     if (opened[7] != (uint64_t)((1 << ALL_BITS) - 1) * ((1 << ALL_BITS) - 1))
@@ -94,7 +94,7 @@ static enum err checked(struct party *p, void *shared)
     TRY(all_gradient(p, &s));
     TRY(convert_to_ring64(p, s.out, &s.more));
     r->tainted[p->index] = marks_reach(s.out.a, 64) && marks_reach(s.out.b, 64);
-    TRY(open_ring64(p, OPEN_MASKED, s.out, opened));
+    TRY(open_ring64(p, OPEN_NOISY_MARGINAL, s.out, opened));
     if (marks_reach(opened, sizeof opened))
         return ERR_MISUSE;
     return all_argmax(p, &s);

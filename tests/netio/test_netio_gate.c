@@ -601,7 +601,7 @@ TEST(what_fails_leaves_nothing_behind)
 TEST(the_worker_may_be_busy_or_gone)
 {
     struct gate_house h CLEAN(pull_down);
-    struct gate_client from = {.user = 1, .route_size = 5}, other = from;
+    struct gate_client from = {.user = 1}, other = from;
     struct gate_port *port CLEAN(gate_port_free) = NULL;
     build(&h);
     assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_AGAIN); /* there never was one */
@@ -855,14 +855,14 @@ TEST(only_the_connection_that_was_named_is_cut)
     second = knock(&h, &h.client[1], h.server.public);
     OK(dial_watch(second));
     ask_and_answer(&h, second, 101);
-    assert_int_not_equal(memcmp(gone.route, h.from.route, gone.route_size), 0);
+    assert_int_not_equal(memcmp(gone.route, h.from.route, GATE_ROUTE), 0);
     stays = h.from;
     gone.fd = stays.fd; /* as often happens by itself */
     gate_cut(h.gate, &gone);
     for (unsigned i = 0; i < 10; i++) {
         hear_nothing(&h, 20);
         ask_and_answer(&h, second, 101);
-        assert_memory_equal(h.from.route, stays.route, stays.route_size); /* not dialled again */
+        assert_memory_equal(h.from.route, stays.route, GATE_ROUTE); /* not dialled again */
     }
     gate_cut(h.gate, &h.from);
     assert_int_equal(dial_receive(second, &h.b, support_end_ms(10)), ERR_PEER);

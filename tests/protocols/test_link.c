@@ -65,7 +65,7 @@ static void execute(struct linking *l, size_t lanes)
     assert_int_equal(l->costs.opened_calls[OPEN_SORTED], 1);
     assert_int_equal(l->costs.opened_values[OPEN_SORTED], l->t.owners);
     for (unsigned i = 0; i < OPEN_REASONS; i++)
-        assert_true(i == OPEN_SORTED || i == OPEN_CHECK_ZERO || l->costs.opened_calls[i] == 0);
+        assert_true(i == OPEN_SORTED || l->costs.opened_calls[i] == 0);
 }
 
 static void linking_free(struct linking *l)

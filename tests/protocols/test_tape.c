@@ -163,11 +163,9 @@ static enum err cut_and_return(struct party *p, void *shared)
     TRY(tape_reserve(p, &tape, NOISE_GAUSS, 100));
     three_put64(&c->all, p, share64_view(tape.reel[NOISE_GAUSS].samples, 0, c->made));
     for (size_t i = 0; i < CUTS; i++) {
-        const size_t n = 1 + i;
+        const size_t n = 1 + i, from = tape_position(&tape, NOISE_GAUSS);
         struct tape range CLEAN(tape_free) = {0};
-        struct range_place place, next;
         struct share64 out CLEAN(share64_free) = {0};
-        range_next(&tape, count, &place);
         TRY(tape_reserve(p, &tape, NOISE_GAUSS, 100));
         TRY(range_cut(&tape, count, &range));
         TRY(share64_new(&out, n));
@@ -178,9 +176,7 @@ static enum err cut_and_return(struct party *p, void *shared)
         }
         used += n;
         TRY(range_return(&tape, &range));
-        range_next(&tape, count, &next);
-        if (next.from[NOISE_GAUSS] <
-            place.from[NOISE_GAUSS] + 100) /* a position names one sample */
+        if (tape_position(&tape, NOISE_GAUSS) < from + 100) /* a position names one sample */
             return ERR_DATA;
     }
     c->held[p->index] = tape.reel[NOISE_GAUSS].samples.n;

@@ -130,7 +130,7 @@ enum err play_open(struct party *p, struct check_play *play, const struct planes
     uint64_t *out;
     TRY(scratch_array(p->scratch, &out, words));
     for (unsigned k = 0; k < x->width; k++) {
-        TRY(move_open(p, OPEN_MASKED, RING_BITS, OPERAND(planes_plane(x, k)), x->n, out));
+        TRY(move_open(p, OPEN_NOISY_MARGINAL, RING_BITS, OPERAND(planes_plane(x, k)), x->n, out));
         bytes_put(&play->opened[p->index], out, words * sizeof *out);
     }
     return ERR_OK;

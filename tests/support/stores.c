@@ -48,8 +48,8 @@ struct store_round round_of(uint8_t run, uint32_t i)
     memset(r.run, run, sizeof r.run);
     memset(r.request, (int)i, sizeof r.request);
     r.stake.of[0] = run;
-    r.stake.from[STAKE_MEASURE] = 10 * i;
-    r.stake.count[STAKE_MEASURE] = 10;
+    r.stake.from[NOISE_GAUSS] = 10 * i;
+    r.stake.count[NOISE_GAUSS] = 10;
     return r;
 }
 

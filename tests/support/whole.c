@@ -228,11 +228,11 @@ static enum err open_step(struct whole_seat *s, struct engine_step *step, struct
 
 /* The same request, with the saved range: other masks, the same values. */
 static enum err open_again(struct whole_seat *s, struct engine_step *step, const struct bytes *kept,
-                           const struct range_place *place, const struct ask_told *told)
+                           const struct ask_told *told)
 {
     struct ask_told again CLEAN(told_clear) = {0};
     struct tape range CLEAN(tape_free) = {0};
-    TRY(range_read(&range, place, s->engine->tape.noise, kept));
+    TRY(range_read(&range, step->place.of, step->place.count, s->engine->tape.noise, kept));
     TRY(open_step(s, step, &range, &again));
     if (again.values != told->values || again.selected != told->selected ||
         memcmp(again.value, told->value, told->values * sizeof *told->value) != 0)
@@ -243,11 +243,9 @@ static enum err open_again(struct whole_seat *s, struct engine_step *step, const
 enum err perform(struct whole_seat *s, const struct ask *a, struct ask_told *told)
 {
     struct engine_step step CLEAN(three_step_clear) = {0};
-    struct range_place place;
     struct bytes kept CLEAN(bytes_clear) = {0};
     struct tape range CLEAN(tape_free) = {0};
     TRY(three_prepare(s->engine, a, &step));
-    range_next(&s->engine->tape, three_step(&step)->noise, &place);
     TRY(three_reserve(s->engine, &step));
     if (!check_clean(s->engine->party))
         return ERR_MISUSE;
@@ -260,7 +258,7 @@ enum err perform(struct whole_seat *s, const struct ask *a, struct ask_told *tol
     TRY(open_step(s, &step, &range, told));
     TRY(range_return(&s->engine->tape, &range));
     if (s->w->twice)
-        TRY(open_again(s, &step, &kept, &place, told));
+        TRY(open_again(s, &step, &kept, told));
     /* only these were used of the Gaussians that were ready for the largest candidate */
     s->w->used[NOISE_GAUSS][s->index] -= three_step(&step)->noise[NOISE_GAUSS] - told->values;
     return ERR_OK;

@@ -24,13 +24,12 @@ static bool has(const struct tape *tape, unsigned kind, size_t count)
 static enum err take_one(struct store *store, struct tape *tape, enum noise_law kind,
                          const uint8_t *name, size_t samples)
 {
-    struct range_place place = {.count = {0}};
+    uint64_t count[NOISE_LAWS] = {0};
     struct bytes noise CLEAN(bytes_clear) = {0};
     struct tape block CLEAN(tape_free) = {0};
     TRY(store_ahead_take(store, kind, name, &noise));
-    memcpy(place.tape, tape->id, sizeof place.tape);
-    place.count[kind] = samples;
-    TRY(range_read(&block, &place, tape->noise, &noise));
+    count[kind] = samples;
+    TRY(range_read(&block, tape->id, count, tape->noise, &noise));
     return tape_fill(tape, kind, block.reel[kind].samples);
 }
 

@@ -7,30 +7,17 @@
 
 #include <string.h>
 
-_Static_assert(STAKE_MEASURE == (int)NOISE_GAUSS && STAKE_SELECT == (int)NOISE_GUMBEL &&
-                   STAKE_KINDS == (int)NOISE_LAWS,
-               "Gaussians are for measuring, Gumbels for selecting");
-
 /* --- places ----------------------------------------------------------------------------------- */
 
 struct stake_place three_next(const struct three *g, const struct engine_step *step)
 {
     struct stake_place place;
-    struct range_place range;
-    range_next(&g->tape, three_step(step)->noise, &range);
-    memcpy(place.of, range.tape, sizeof place.of);
-    memcpy(place.from, range.from, sizeof place.from);
-    memcpy(place.count, range.count, sizeof place.count);
+    memcpy(place.of, g->tape.id, sizeof place.of);
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
+        place.from[k] = tape_position(&g->tape, (enum noise_law)k);
+        place.count[k] = three_step(step)->noise[k];
+    }
     return place;
-}
-
-static struct range_place range_of(const struct stake_place *place)
-{
-    struct range_place range;
-    memcpy(range.tape, place->of, sizeof range.tape);
-    memcpy(range.from, place->from, sizeof range.from);
-    memcpy(range.count, place->count, sizeof range.count);
-    return range;
 }
 
 /* --- making ----------------------------------------------------------------------------------- */
@@ -84,12 +71,11 @@ enum err three_take_stake(void *self, const struct stake_place *place, const str
                           void **stake)
 {
     struct three *g = self;
-    const struct range_place at = range_of(place);
     struct tape *range;
     enum err e;
     TRY(memory_new(&range, 1));
     *stake = range;
-    e = range_read(range, &at, g->tape.noise, kept);
+    e = range_read(range, place->of, place->count, g->tape.noise, kept);
     if (e != ERR_OK)
         three_free_stake(stake);
     return e;

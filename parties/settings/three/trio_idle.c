@@ -14,6 +14,7 @@
  * on disk by then is lost.
  */
 #include "base/hash.h"
+#include "mpc/check/check.h"
 #include "mpc/move/crew.h"
 #include "parties/server/round.h"
 #include "parties/settings/three/trio.h"
@@ -204,6 +205,7 @@ enum err trio_idle(void *self, bool *done)
     enum err e;
     for (unsigned k = 0; k < t->here; k++)
         t->lane[k].log.file = NULL; /* as the server's own, for now */
+    check_waits_for_first(t->party);
     guard_asks(&t->guard, may_prove, &m);
     e = make_blocks(&m);
     guard_asks(&t->guard, NULL, NULL);

@@ -10,15 +10,11 @@
 
 #include <string.h>
 
-_Static_assert(STAKE_MEASURE == (int)NOISE_GAUSS && STAKE_SELECT == (int)NOISE_GUMBEL &&
-                   STAKE_KINDS == (int)NOISE_LAWS,
-               "Gaussians are for measuring, Gumbels for selecting");
-
 /* What a step is to this engine. */
 struct two_step {
     const struct two *engine;
     struct score_bounds bounds; /* of the cells that the request names, merged ones if it merges */
-    size_t noise[STAKE_KINDS];
+    size_t noise[NOISE_LAWS];
 };
 
 static const struct two_step *own_of(const struct engine_step *step)
@@ -59,8 +55,8 @@ enum err two_new(struct two **engine, const struct two *from)
     const struct price_noise noise = price_noise(from->study);
     const enum noise_by by = from->study->noise_by;
     const bool joint = by == NOISE_BY_JOINT;
-    const uint64_t run[OWN_REELS] = {[STAKE_MEASURE] = by == NOISE_BY_BOTH ? noise.gauss : 0,
-                                     [STAKE_SELECT] = by != NOISE_BY_OWNER ? noise.gumbel : 0,
+    const uint64_t run[OWN_REELS] = {[NOISE_GAUSS] = by == NOISE_BY_BOTH ? noise.gauss : 0,
+                                     [NOISE_GUMBEL] = by != NOISE_BY_OWNER ? noise.gumbel : 0,
                                      [OWN_PARTS] = joint ? noise.gauss : 0};
     struct two *g CLEAN(two_free) = NULL;
     *engine = NULL;
@@ -69,8 +65,8 @@ enum err two_new(struct two **engine, const struct two *from)
     g->slack = price_slack(g->study);
     TRY(own_tape_start(&g->tape, g->session, run));
     if (joint) {
-        g->tape.reel[STAKE_MEASURE].make = make_joint;
-        g->tape.reel[STAKE_MEASURE].self = g;
+        g->tape.reel[NOISE_GAUSS].make = make_joint;
+        g->tape.reel[NOISE_GAUSS].self = g;
     }
     g->rows = (struct two_rows){.study = g->study, .net = g->net, .store = g->store, .log = g->log};
     memcpy(g->rows.session, g->session, sizeof g->rows.session);
@@ -157,8 +153,8 @@ static enum err prepare(void *self, const struct ask *ask, struct engine_step *s
         e = judge_merges(g->study, &g->bounds->counts, ask->merges, &own->bounds, g->log);
     if (e == ERR_OK)
         e = judge(g, step, own);
-    own->noise[STAKE_MEASURE] = step->price.cells;
-    own->noise[STAKE_SELECT] = step->price.candidates;
+    own->noise[NOISE_GAUSS] = step->price.cells;
+    own->noise[NOISE_GUMBEL] = step->price.candidates;
     step->place = own_tape_next(&g->tape, own->noise);
     if (e != ERR_OK)
         clear(step);
@@ -317,13 +313,13 @@ static enum err select_index(void *self, const struct engine_step *s, void *stak
     const size_t n = s->ask->queries;
     uint64_t *score CLEAN(memory_release) = NULL;
     (void)seed;
-    noise->used[STAKE_SELECT] = s->price.candidates;
+    noise->used[NOISE_GUMBEL] = s->price.candidates;
     *selected = 0;
     TRY(memory_new(&score, n));
     if (n > 1) {
         TRY(score_distances(g->pair, g->net, &g->sums, s->ask, &own_of(s)->bounds,
                             UINT64_C(1) << AIM_ESTIMATE_BITS, score));
-        add_up(g, &s->price, noise->word[STAKE_SELECT], score, n);
+        add_up(g, &s->price, noise->word[NOISE_GUMBEL], score, n);
     }
     TRY(g->audit(g->audit_self, ENGINE_OPENS_INDEX, party_reason_name(OPEN_SELECTED_INDEX), n));
     if (n == 1)
@@ -375,8 +371,8 @@ static enum err measure(void *self, const struct engine_step *s, void *stake, si
     const struct ask *a = s->ask;
     struct own_stake *noise = stake;
     uint64_t used = 0;
-    *measured = noise->used[STAKE_MEASURE] = cells(s, selected);
-    memcpy(values, noise->word[STAKE_MEASURE], *measured * sizeof *values);
+    *measured = noise->used[NOISE_GAUSS] = cells(s, selected);
+    memcpy(values, noise->word[NOISE_GAUSS], *measured * sizeof *values);
     switch (a->kind) {
     case ASK_FORMS:
         TRY(add_forms(g, a, values));

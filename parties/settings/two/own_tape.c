@@ -11,7 +11,7 @@ static enum err draw(struct own_tape *t, unsigned kind, uint64_t *out, size_t n)
     const struct own_reel *r = &t->reel[kind];
     if (r->make != NULL)
         return r->make(r->self, out, n);
-    if (kind == STAKE_SELECT)
+    if (kind == NOISE_GUMBEL)
         own_gumbel(&t->random, out, n);
     else
         own_gauss(&t->random, kind == OWN_PARTS ? &own_sigma_fifth : &own_sigma_whole, out, n);
@@ -76,9 +76,9 @@ enum err own_tape_add(struct own_tape *t, unsigned kind, const uint64_t *word, s
     return extend(t, kind, word, n);
 }
 
-bool own_tape_has(const struct own_tape *t, const size_t count[STAKE_KINDS])
+bool own_tape_has(const struct own_tape *t, const size_t count[NOISE_LAWS])
 {
-    for (unsigned k = 0; k < STAKE_KINDS; k++)
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
         if (t->reel[k].words - t->reel[k].next < count[k])
             return false;
     return true;
@@ -91,9 +91,9 @@ static enum err fill(struct own_tape *t, unsigned kind, size_t count)
     return left < count ? extend(t, kind, NULL, count - left + r->batch) : ERR_OK;
 }
 
-enum err own_tape_make(struct own_tape *t, const size_t count[STAKE_KINDS])
+enum err own_tape_make(struct own_tape *t, const size_t count[NOISE_LAWS])
 {
-    for (unsigned k = 0; k < STAKE_KINDS; k++)
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
         TRY(fill(t, k, count[k]));
     return ERR_OK;
 }
@@ -116,11 +116,11 @@ enum err own_tape_parts(struct own_tape *t, uint64_t *out, size_t n)
     return ERR_OK;
 }
 
-struct stake_place own_tape_next(const struct own_tape *t, const size_t count[STAKE_KINDS])
+struct stake_place own_tape_next(const struct own_tape *t, const size_t count[NOISE_LAWS])
 {
     struct stake_place place;
     memcpy(place.of, t->id, sizeof place.of);
-    for (unsigned k = 0; k < STAKE_KINDS; k++) {
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
         place.from[k] = t->reel[k].before + t->reel[k].next;
         place.count[k] = count[k];
     }
@@ -132,18 +132,18 @@ static enum err stake_new(struct own_stake **stake, const struct stake_place *pl
     struct own_stake *s CLEAN(own_stake_free) = NULL;
     TRY(memory_new(&s, 1));
     s->place = *place;
-    for (unsigned k = 0; k < STAKE_KINDS; k++)
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
         TRY(memory_new(&s->word[k], place->count[k]));
     return memory_hand_over(stake, &s);
 }
 
-enum err own_tape_cut(struct own_tape *t, const size_t count[STAKE_KINDS], struct own_stake **stake)
+enum err own_tape_cut(struct own_tape *t, const size_t count[NOISE_LAWS], struct own_stake **stake)
 {
     const struct stake_place place = own_tape_next(t, count);
     if (!own_tape_has(t, count))
         return ERR_MISUSE;
     TRY(stake_new(stake, &place));
-    for (unsigned k = 0; k < STAKE_KINDS; k++)
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
         take(&t->reel[k], (*stake)->word[k], count[k]);
     return ERR_OK;
 }
@@ -152,7 +152,7 @@ void own_tape_return(struct own_tape *t, struct own_stake *stake)
 {
     if (memcmp(stake->place.of, t->id, sizeof t->id) != 0)
         return;
-    for (unsigned k = 0; k < STAKE_KINDS; k++) {
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
         struct own_reel *r = &t->reel[k];
         const size_t count = (size_t)stake->place.count[k], unused = count - stake->used[k];
         if (unused == 0 || r->before + r->next != stake->place.from[k] + count || unused > r->next)
@@ -168,7 +168,7 @@ void own_tape_return(struct own_tape *t, struct own_stake *stake)
 static void put_place(const struct stake_place *place, struct bytes *out)
 {
     bytes_put(out, place->of, sizeof place->of);
-    for (unsigned k = 0; k < STAKE_KINDS; k++) {
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
         bytes_put_u64(out, place->from[k]);
         bytes_put_u64(out, place->count[k]);
     }
@@ -177,7 +177,7 @@ static void put_place(const struct stake_place *place, struct bytes *out)
 enum err own_stake_write(const struct own_stake *stake, struct bytes *out)
 {
     put_place(&stake->place, out);
-    for (unsigned k = 0; k < STAKE_KINDS; k++)
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
         for (size_t i = 0; i < stake->place.count[k]; i++)
             bytes_put_u64(out, stake->word[k][i]);
     return bytes_ok(out);
@@ -190,7 +190,7 @@ enum err own_stake_read(struct own_stake **stake, const struct stake_place *plac
     struct reader in = reader_of(kept->data, kept->size);
     const uint8_t *at;
     size_t words = 0;
-    for (unsigned k = 0; k < STAKE_KINDS; k++)
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
         words += place->count[k];
     put_place(place, &own);
     TRY(bytes_ok(&own));
@@ -198,7 +198,7 @@ enum err own_stake_read(struct own_stake **stake, const struct stake_place *plac
     if (at == NULL || memcmp(at, own.data, own.size) != 0 || kept->size - own.size != 8 * words)
         return ERR_FORMAT;
     TRY(stake_new(stake, place));
-    for (unsigned k = 0; k < STAKE_KINDS; k++)
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
         for (size_t i = 0; i < place->count[k]; i++)
             (*stake)->word[k][i] = reader_u64(&in);
     return ERR_OK;
@@ -208,7 +208,7 @@ void own_stake_free(struct own_stake **stake)
 {
     if (*stake == NULL)
         return;
-    for (unsigned k = 0; k < STAKE_KINDS; k++)
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
         memory_wipe_free(&(*stake)->word[k], (*stake)->place.count[k] * sizeof *(*stake)->word[k]);
     memory_free(stake);
 }

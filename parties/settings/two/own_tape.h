@@ -17,8 +17,8 @@
 
 #define OWN_TAPE_LEAST ((size_t)4096)    /* words that are drawn at once */
 #define OWN_TAPE_BATCH ((size_t)1 << 20) /* and at most, unless one request takes more: 8 MiB */
-#define OWN_PARTS STAKE_KINDS            /* the reel of own parts of joint noise: in no stake */
-#define OWN_REELS (STAKE_KINDS + 1)
+#define OWN_PARTS NOISE_LAWS             /* the reel of own parts of joint noise: in no stake */
+#define OWN_REELS (NOISE_LAWS + 1)
 
 struct own_tape {
     uint8_t id[32];
@@ -37,8 +37,8 @@ struct own_tape {
 /* A stake, and how much of it was used. */
 struct own_stake {
     struct stake_place place;
-    uint64_t *word[STAKE_KINDS];
-    size_t used[STAKE_KINDS];
+    uint64_t *word[NOISE_LAWS];
+    size_t used[NOISE_LAWS];
 };
 
 /* Makes words for a run that may take so many, or 0: none of that kind yet. */
@@ -48,14 +48,14 @@ void own_tape_free(struct own_tape *t);
 /* Adds words to a reel at its end, which others made. */
 enum err own_tape_add(struct own_tape *t, unsigned kind, const uint64_t *word, size_t n) MUST_CHECK;
 /* Whether so many words of each kind are there; makes what is missing, and a batch more. */
-bool own_tape_has(const struct own_tape *t, const size_t count[STAKE_KINDS]);
-enum err own_tape_make(struct own_tape *t, const size_t count[STAKE_KINDS]) MUST_CHECK;
+bool own_tape_has(const struct own_tape *t, const size_t count[NOISE_LAWS]);
+enum err own_tape_make(struct own_tape *t, const size_t count[NOISE_LAWS]) MUST_CHECK;
 /* Takes n own parts of joint noise; draws them, and a batch more, if that many are not there. */
 enum err own_tape_parts(struct own_tape *t, uint64_t *out, size_t n) MUST_CHECK;
 
 /* Where the next stake would be; takes it, and wipes it from the tape. ERR_MISUSE: too few. */
-struct stake_place own_tape_next(const struct own_tape *t, const size_t count[STAKE_KINDS]);
-enum err own_tape_cut(struct own_tape *t, const size_t count[STAKE_KINDS],
+struct stake_place own_tape_next(const struct own_tape *t, const size_t count[NOISE_LAWS]);
+enum err own_tape_cut(struct own_tape *t, const size_t count[NOISE_LAWS],
                       struct own_stake **stake) MUST_CHECK;
 /*
  * Gives back what the last stake did not use, under new places, unless it was cut from another

@@ -1,9 +1,9 @@
 #include "parties/settings/two/owner_noise.h"
 
 #include "base/memory.h"
-#include "base/prg.h"
 #include "base/secret.h"
 #include "mpc/pair/own_noise.h"
+#include "parties/settings/two/split.h"
 
 /* --- the owner's side ------------------------------------------------------------------------- */
 
@@ -18,19 +18,6 @@ static void draw(enum noise_law kind, uint64_t *word, size_t n)
     random_wipe(&r);
 }
 
-/* The words that a seed stands for. */
-static enum err words_of(const uint8_t seed[SPLIT_SEED], uint64_t *word, size_t n)
-{
-    uint8_t *stream;
-    enum err e = memory_new(&stream, 8 * n);
-    if (e == ERR_OK)
-        e = prg_xor_once(seed, stream, 8 * n);
-    for (size_t i = 0; e == ERR_OK && i < n; i++)
-        word[i] = integer_get(stream + 8 * i, 8);
-    memory_wipe_free(&stream, 8 * n);
-    return e;
-}
-
 enum err owner_noise_draw(enum noise_law kind, size_t n, struct bytes part[2])
 {
     uint8_t seed[SPLIT_SEED];
@@ -38,7 +25,7 @@ enum err owner_noise_draw(enum noise_law kind, size_t n, struct bytes part[2])
     enum err e = memory_new(&word, 2 * n);
     secret_random(seed, sizeof seed);
     if (e == ERR_OK)
-        e = words_of(seed, word + n, n);
+        e = two_split_words(seed, word + n, n);
     if (e == ERR_OK)
         draw(kind, word, n);
     for (size_t i = 0; e == ERR_OK && i < n; i++)
@@ -63,7 +50,7 @@ static enum err read_block(const struct bytes *share, enum pair_end end, uint64_
     if (share->size != owner_noise_bytes(end, n))
         return ERR_FORMAT;
     if (end == PAIR_KEEPER)
-        return words_of(share->data, word, n);
+        return two_split_words(share->data, word, n);
     for (size_t i = 0; i < n; i++)
         word[i] = integer_get(share->data + 8 * i, 8);
     return ERR_OK;
@@ -101,7 +88,7 @@ static enum err used_up(const struct study *study, enum noise_law kind, size_t n
 }
 
 enum err owner_noise_take(struct ahead *a, struct store *store, const struct study *study,
-                          enum pair_end end, struct own_tape *tape, const size_t count[STAKE_KINDS],
+                          enum pair_end end, struct own_tape *tape, const size_t count[NOISE_LAWS],
                           struct log *log)
 {
     const struct price_ahead sizes = price_ahead(study);

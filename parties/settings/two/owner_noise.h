@@ -29,5 +29,5 @@ size_t owner_noise_bytes(unsigned server, size_t n);
  * gone, and the session should end.
  */
 enum err owner_noise_take(struct ahead *ahead, struct store *store, const struct study *study,
-                          enum pair_end end, struct own_tape *tape, const size_t count[STAKE_KINDS],
+                          enum pair_end end, struct own_tape *tape, const size_t count[NOISE_LAWS],
                           struct log *log) MUST_CHECK;

@@ -27,32 +27,26 @@ static enum err send_one(struct net *net, bool by_provider, void *message, size_
     return net_exchange(net, &r);
 }
 
-static enum err send_matrix(struct net *net, struct pair_run *run)
+/* The keeper's matrix, then the provider's tables. */
+static enum err send_run(struct net *net, struct pair_run *run)
 {
     const bool provider = is_provider(net);
-    const size_t size = pair_run_matrix(run);
-    const struct net_flow flow = {.to = NET_PREV,
-                                  .from = NET_PREV,
-                                  .send_size = provider ? 0 : size,
-                                  .receive_size = provider ? size : 0,
-                                  .produce = pair_send_matrix,
-                                  .consume = pair_take_matrix,
-                                  .self = run};
-    return net_stream(net, &flow, 1);
-}
-
-static enum err send_tables(struct net *net, struct pair_run *run)
-{
-    const bool provider = is_provider(net);
-    const size_t size = pair_run_tables(run);
-    const struct net_flow flow = {.to = NET_PREV,
-                                  .from = NET_PREV,
-                                  .send_size = provider ? size : 0,
-                                  .receive_size = provider ? 0 : size,
-                                  .produce = pair_send_tables,
-                                  .consume = pair_take_tables,
-                                  .self = run};
-    return net_stream(net, &flow, 1);
+    const struct net_flow matrix = {.to = NET_PREV,
+                                    .from = NET_PREV,
+                                    .send_size = provider ? 0 : pair_run_matrix(run),
+                                    .receive_size = provider ? pair_run_matrix(run) : 0,
+                                    .produce = pair_send_matrix,
+                                    .consume = pair_take_matrix,
+                                    .self = run};
+    const struct net_flow tables = {.to = NET_PREV,
+                                    .from = NET_PREV,
+                                    .send_size = provider ? pair_run_tables(run) : 0,
+                                    .receive_size = provider ? 0 : pair_run_tables(run),
+                                    .produce = pair_send_tables,
+                                    .consume = pair_take_tables,
+                                    .self = run};
+    TRY(net_stream(net, &matrix, 1));
+    return net_stream(net, &tables, 1);
 }
 
 /* --- a session -------------------------------------------------------------------------------- */
@@ -78,8 +72,7 @@ static enum err joint_noise(struct pair *pair, struct net *net, const struct pai
 {
     struct pair_run *run CLEAN(pair_run_free) = NULL;
     TRY(pair_joint_new(&run, pair, joint));
-    TRY(send_matrix(net, run));
-    return send_tables(net, run);
+    return send_run(net, run);
 }
 
 enum err score_joint_noise(struct pair *pair, struct net *net, uint64_t *word, size_t n)
@@ -137,8 +130,7 @@ enum err score_distances(struct pair *pair, struct net *net, const struct sums *
     d.candidate = c.candidate;
     d.candidates = c.n;
     TRY((sums->study->score == AIM_L2 ? pair_squares_new : pair_distance_new)(&run, pair, &d));
-    TRY(send_matrix(net, run));
-    return send_tables(net, run);
+    return send_run(net, run);
 }
 
 /* --- the largest ------------------------------------------------------------------------------ */
@@ -160,8 +152,7 @@ enum err score_largest(struct pair *pair, struct net *net, const uint64_t *score
     struct pair_pick pick = {.value = score, .candidates = n, .width = width};
     struct pair_run *run CLEAN(pair_run_free) = NULL;
     TRY(pair_pick_new(&run, pair, &pick));
-    TRY(send_matrix(net, run));
-    TRY(send_tables(net, run));
+    TRY(send_run(net, run));
     TRY(prove(net, run, n));
     *index = pick.index;
     return ERR_OK;

@@ -5,20 +5,26 @@
 #include "mpc/lattice/lattice.h"
 #include "parties/settings/two/owner_noise.h"
 
-/* The stream of a seed, as bytes; wiped by memory_wipe_free(). */
-static enum err stream_of(const uint8_t seed[SPLIT_SEED], size_t bytes, uint8_t **stream)
+#include <string.h>
+
+enum err two_split_words(const uint8_t seed[SPLIT_SEED], uint64_t *word, size_t n)
 {
-    TRY(memory_new(stream, bytes));
-    return prg_xor_once(seed, *stream, bytes);
+    memset(word, 0, n * sizeof *word);
+    TRY(prg_xor_once(seed, word, n * sizeof *word));
+    for (size_t i = 0; i < n; i++)
+        word[i] = integer_get((const uint8_t *)&word[i], 8);
+    return ERR_OK;
 }
 
-static enum err subtract(const uint8_t seed[SPLIT_SEED], uint8_t *vector, size_t bytes)
+static enum err subtract(const uint8_t seed[SPLIT_SEED], uint8_t *vector, size_t n)
 {
-    uint8_t *stream = NULL;
-    const enum err e = stream_of(seed, bytes, &stream);
-    for (size_t at = 0; e == ERR_OK && at < bytes; at += 8)
-        integer_put(vector + at, integer_get(vector + at, 8) - integer_get(stream + at, 8), 8);
-    memory_wipe_free(&stream, bytes);
+    uint64_t *word;
+    enum err e;
+    TRY(memory_new(&word, n));
+    e = two_split_words(seed, word, n);
+    for (size_t i = 0; e == ERR_OK && i < n; i++)
+        integer_put(vector + 8 * i, integer_get(vector + 8 * i, 8) - word[i], 8);
+    memory_wipe_free(&word, n * sizeof *word);
     return e;
 }
 
@@ -60,7 +66,7 @@ static enum err mask(const struct study *study, size_t owner, unsigned form,
                      const uint8_t seed[][SPLIT_SEED], struct bytes *vector)
 {
     return form == UPLOAD_ENCRYPTED ? encrypt_rows(study, owner, seed, vector)
-                                    : subtract(seed[0], vector->data, vector->size);
+                                    : subtract(seed[0], vector->data, vector->size / 8);
 }
 
 static enum err check_vector(unsigned form, const struct bytes *vector)
@@ -87,25 +93,21 @@ const struct split two_split = {
     .noise = owner_noise_draw,
     .noise_bytes = owner_noise_bytes};
 
-static void add(uint64_t *words, const uint8_t *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        words[i] += integer_get(bytes + 8 * i, 8);
-}
-
 enum err two_split_add(const struct upload *u, enum pair_end end, uint64_t *words, size_t n)
 {
-    uint8_t *stream = NULL;
+    uint64_t *mask;
     enum err e;
     if (end == PAIR_PROVIDER) {
         if (u->vector.size != 8 * n)
             return ERR_MISUSE;
-        add(words, u->vector.data, n);
+        for (size_t i = 0; i < n; i++)
+            words[i] += integer_get(u->vector.data + 8 * i, 8);
         return ERR_OK;
     }
-    e = stream_of(u->seed[0], 8 * n, &stream);
-    if (e == ERR_OK)
-        add(words, stream, n);
-    memory_wipe_free(&stream, 8 * n);
+    TRY(memory_new(&mask, n));
+    e = two_split_words(u->seed[0], mask, n);
+    for (size_t i = 0; e == ERR_OK && i < n; i++)
+        words[i] += mask[i];
+    memory_wipe_free(&mask, n * sizeof *mask);
     return e;
 }

@@ -94,7 +94,7 @@ static enum err nothing(struct party *p, struct check_play *play)
     TRY(bits_and(p, planes_flat(&x), planes_flat(&y), planes_flat(&y)));
     TRY(play_open(p, play, &x));
     const struct share64 product = {y.a, y.b, bits_words(play->n)};
-    TRY(open_products(p, OPEN_MASKED, product, product, out));
+    TRY(open_products(p, OPEN_NOISY_MARGINAL, product, product, out));
     /* whether they fit must still be told */
     return check_clean(p) ? ERR_FORMAT : p->recorder->calls->rode(p, true);
 }

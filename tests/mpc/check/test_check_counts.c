@@ -37,7 +37,7 @@ static const uint64_t *some_values(unsigned bits)
 static enum err open_and_note(struct party *p, struct check_play *play, struct share64 x)
 {
     uint64_t out[N_MAX];
-    TRY(open_ring64(p, OPEN_MASKED, x, out));
+    TRY(open_ring64(p, OPEN_NOISY_MARGINAL, x, out));
     bytes_put(&play->opened[p->index], out, x.n * sizeof *out);
     return ERR_OK;
 }

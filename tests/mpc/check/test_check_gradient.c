@@ -138,7 +138,7 @@ static enum err sum_and_open(struct party *p, struct check_play *play,
     if (p->index == 0)
         play->before = net_total(p->net).exchanges;
     TRY((rows->shape->tests ? train_test : train_gradient)(p, rows, weight, out));
-    TRY(open_ring64(p, OPEN_MASKED, out, opened));
+    TRY(open_ring64(p, OPEN_NOISY_MARGINAL, out, opened));
     bytes_put(&play->opened[p->index], opened, cells * sizeof *opened);
     return ERR_OK;
 }

@@ -81,7 +81,7 @@ static enum err job(struct party *p, void *shared)
     TRY(crew_run(p, TILES, multiply, &s));
     if (check_clean(p) != !b->checked)
         return ERR_FORMAT;
-    TRY(open_bits(p, OPEN_MASKED, s.out, b->opened[p->index]));
+    TRY(open_bits(p, OPEN_NOISY_MARGINAL, s.out, b->opened[p->index]));
     if (!check_clean(p))
         return ERR_FORMAT;
     if (p->index == 0)
@@ -123,6 +123,54 @@ TEST(a_lie_on_any_lane_opens_nothing)
                 assert_memory_equal(b.opened[s], nothing, sizeof nothing);
             }
     }
+}
+
+/* --- who is asked ----------------------------------------------------------------------------- */
+
+struct check_lanes_asked {
+    pthread_t first;
+    atomic_bool proving;
+    atomic_uint asks, unasked;
+};
+
+static enum err ask(void *self)
+{
+    ((struct check_lanes_asked *)self)->asks++;
+    return ERR_OK;
+}
+
+static enum err note_who_begins(void *self)
+{
+    struct check_lanes_asked *a = self;
+    a->unasked += !a->proving && !pthread_equal(a->first, pthread_self());
+    return ERR_OK;
+}
+
+/* Every log is full at once. */
+static enum err fill_logs(struct party *p, void *shared)
+{
+    struct check_lanes_asked a = {.first = pthread_self()};
+    const struct check_limits limits = {
+        .log = 1, .guard = {.begin = note_who_begins, .ready = ask, .self = &a}};
+    struct check_lanes_seat s = {.b = shared, .index = p->index};
+    struct planes x, out;
+    TRY(check_new(p, &limits));
+    check_waits_for_first(p);
+    TRY(party_planes(p, &x, 1, (size_t)64 * WORDS));
+    TRY(party_planes(p, &out, 1, (size_t)64 * WORDS));
+    bits_zero(planes_flat(&x));
+    s.x = planes_flat(&x);
+    s.out = planes_flat(&out);
+    TRY(crew_run(p, TILES, multiply, &s));
+    a.proving = true;
+    TRY(record_prove(p));
+    return a.asks > 0 && a.unasked == 0 && check_clean(p) ? ERR_OK : ERR_DATA;
+}
+
+TEST(no_lane_begins_a_check_before_the_first_has_asked)
+{
+    struct check_lanes_bench b = {.cheat = 3};
+    OK(three_run_lanes(7, LANES, 4, fill_logs, &b, NULL, NULL));
 }
 
 /* --- jobs ------------------------------------------------------------------------------------- */
@@ -426,7 +474,7 @@ static enum err use_both(struct party *p, void *shared)
     if (e == ERR_OK)
         e = h->matrices ? prove_matrices(p) : ring64_multiply(p, s.out, s.out, s.out);
     if (e == ERR_OK && !h->matrices)
-        e = open_ring64(p, OPEN_MASKED, s.out, h->opened[p->index]);
+        e = open_ring64(p, OPEN_NOISY_MARGINAL, s.out, h->opened[p->index]);
     share64_free(&s.out);
     if (e != ERR_OK && e != ERR_CHEAT && p->index != h->cheat)
         tell(h, false);

@@ -113,7 +113,7 @@ static enum err count_and_open(struct party *p, struct check_play *play,
     const struct records_shape shape = {ATTRIBUTES, b->kind->size};
     TRY(records_count(p, &shape, h->batch, b->count, h->query, b->kind->queries));
     for (size_t q = 0; q < b->kind->queries; q++) {
-        TRY(open_ring64(p, OPEN_MASKED, h->query[q].out, out[p->index]));
+        TRY(open_ring64(p, OPEN_NOISY_MARGINAL, h->query[q].out, out[p->index]));
         bytes_put(&play->opened[p->index], out[p->index], h->query[q].out.n * sizeof out[0][0]);
     }
     return ERR_OK;
@@ -179,7 +179,7 @@ static enum err moments_and_open(struct party *p, struct check_play *play,
             score[a][v] = (v - 7) * (a == 3 ? 100 : a + 2);
     }
     TRY(records_moments(p, &shape, h->batch, b->count, (const int64_t *const *)of, NULL, out));
-    TRY(open_ring64(p, OPEN_MASKED, out, opened));
+    TRY(open_ring64(p, OPEN_NOISY_MARGINAL, out, opened));
     bytes_put(&play->opened[p->index], opened, sizeof opened);
     return ERR_OK;
 }

@@ -18,7 +18,7 @@ static const struct check_limits limits;
 static enum err open_and_note(struct party *p, struct check_play *play, struct share64 x)
 {
     static uint64_t out[3][N_MAX];
-    TRY(open_ring64(p, OPEN_MASKED, x, out[p->index]));
+    TRY(open_ring64(p, OPEN_NOISY_MARGINAL, x, out[p->index]));
     bytes_put(&play->opened[p->index], out[p->index], x.n * sizeof out[0][0]);
     return ERR_OK;
 }

@@ -232,6 +232,20 @@ static enum err multiply64(struct party *p, struct share64 out, struct share64 x
 DEFINE_RING(16)
 DEFINE_RING(64)
 
+static enum err multiply32(struct party *p, void *shared)
+{
+    struct share64 x;
+    TRY(party_share64(p, &x, 64));
+    const struct move_term product = {OPERAND(x), OPERAND(x), OPERAND(x), .words = x.n};
+    const struct move_sums sums = {RING_32, &product, 1, 1, false, false};
+    return move_sums(p, &sums) == ERR_MISUSE ? ERR_OK : ERR_DATA;
+}
+
+TEST(there_are_no_sums_of_ring32)
+{
+    OK(three_run(5, multiply32, NULL, NULL));
+}
+
 static enum err run_widen16(struct party *p, struct rings_call *c)
 {
     struct share16 x CLEAN(share16_free) = {0};

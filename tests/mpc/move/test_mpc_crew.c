@@ -69,7 +69,7 @@ static enum err product_job(struct party *p, void *shared)
     TRY(crew_run(p, TILES, multiply, &s));
     memcpy(b->product[p->index][0], s.z.a, sizeof b->x);
     memcpy(b->product[p->index][1], s.z.b, sizeof b->x);
-    return open_ring64(p, OPEN_MASKED, s.z, b->opened[p->index]);
+    return open_ring64(p, OPEN_NOISY_MARGINAL, s.z, b->opened[p->index]);
 }
 
 static struct crew_bench *bench_new(void)
@@ -110,7 +110,7 @@ TEST(many_lanes_do_what_one_does)
         assert_int_equal(cost.rounds, (TILES + used - 1) / used + 1);
         for (unsigned s = 0; s < 3; s++)
             assert_int_equal(cost.sent[s], 2 * N * 8);
-        assert_int_equal(cost.opened_calls[OPEN_MASKED], 1);
+        assert_int_equal(cost.opened_calls[OPEN_NOISY_MARGINAL], 1);
         if (k == 0)
             memcpy(one, b, sizeof *b);
         else /* the first tile is lane 0's in any case, the second lane 1's */
@@ -174,7 +174,7 @@ static enum err try_to_open(struct party *lane, size_t tile)
     uint64_t out[4];
     TRY(party_share64(lane, &x, 4));
     TRY(party_random64(lane, &x));
-    return open_ring64(lane, OPEN_MASKED, x, out);
+    return open_ring64(lane, OPEN_NOISY_MARGINAL, x, out);
 }
 
 TEST(only_lane_0_opens)

@@ -186,7 +186,7 @@ static enum err open_one(struct party *p, void *shared)
     TRY(three_share64(p, &x, &value, 1, 3));
     if (p->index == o->run.cheat)
         hooks_tamper(p, &tamper);
-    return open_ring64(p, OPEN_MASKED, x, &o->opened[p->index]);
+    return open_ring64(p, OPEN_NOISY_MARGINAL, x, &o->opened[p->index]);
 }
 
 TEST(an_altered_opening_reaches_one_neighbour)

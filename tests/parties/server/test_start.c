@@ -21,7 +21,7 @@ static void pay(struct stores_bench *b, uint8_t run, uint32_t sequence, bool loo
     struct store_round r = round_of(run, sequence);
     memcpy(r.analyst, by != NULL ? by : b->s.study->analyst[0].key.sign, sizeof r.analyst);
     if (look)
-        r.stake.count[STAKE_MEASURE] = 1;
+        r.stake.count[NOISE_GAUSS] = 1;
     OK(debit(b->store[0], &r, 1));
 }
 

@@ -311,7 +311,7 @@ TEST(an_upload_may_be_changed_after_looks_alone)
         const enum err looked = k == 0 ? ERR_OK : ERR_MISUSE;
         struct store_round round = round_of(1, 0);
         bool complete;
-        round.stake.count[STAKE_MEASURE] = 1;
+        round.stake.count[NOISE_GAUSS] = 1;
         OK(store_put(b.store[0], &b.parts[0], false, &complete));
         OK(debit(b.store[0], &round, 3));
         assert_int_equal(store_withdraw(b.store[0], 1), looked);

@@ -314,15 +314,15 @@ TEST(a_bound_range_is_refused_for_any_other_request)
     other = first;
     other.sequence = 1; /* another round, the same samples */
     assert_int_equal(stage(b.store[0], &other), ERR_REFUSED);
-    other.stake.from[STAKE_MEASURE] = 9; /* or one of them */
+    other.stake.from[NOISE_GAUSS] = 9; /* or one of them */
     assert_int_equal(stage(b.store[0], &other), ERR_REFUSED);
-    other.stake.from[STAKE_MEASURE] = 10;
+    other.stake.from[NOISE_GAUSS] = 10;
     OK(stage(b.store[0], &other));
     /* not even after a restart; only what was staged can be bound */
     store_close(&b.store[0]);
     OK(open_store(&b, 0));
     assert_int_equal(standing_of(b.store[0], &other), STANDING_STAGED);
-    other.stake.from[STAKE_MEASURE] = 0;
+    other.stake.from[NOISE_GAUSS] = 0;
     assert_int_equal(stage(b.store[0], &other), ERR_REFUSED);
     {
         struct ledger *ledger CLEAN(ledger_free) = NULL;
@@ -460,7 +460,7 @@ TEST(an_older_store_waits_for_its_run)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct stores_bench b CLEAN(bench_free) = bench_new();
         struct store_round first = round_of(1, 0), second = round_of(1, 1);
-        second.stake.count[STAKE_SELECT] = 5;
+        second.stake.count[NOISE_GUMBEL] = 5;
         OK(debit(b.store[0], &first, cases[i].one_ways));
         if (cases[i].selection > 0)
             OK(debit(b.store[0], &second, cases[i].selection));

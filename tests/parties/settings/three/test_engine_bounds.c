@@ -155,9 +155,10 @@ static enum err compare_ranges(struct party *p, void *shared)
     TRY(range_write(&range, &kept));
     for (size_t n = 0; n < kept.size; n++) { /* cut short: refused */
         const struct bytes part = {.data = kept.data, .size = n};
-        const struct range_place place = {.count = {count[0], count[1]}};
+        static const uint8_t of[TAPE_ID_SIZE];
+        const uint64_t counted[NOISE_LAWS] = {count[0], count[1]};
         struct tape back = {0};
-        right = right && range_read(&back, &place, NOISE_BOX_MULLER, &part) == ERR_FORMAT;
+        right = right && range_read(&back, of, counted, NOISE_BOX_MULLER, &part) == ERR_FORMAT;
     }
     return right ? ERR_OK : ERR_MISUSE;
 }

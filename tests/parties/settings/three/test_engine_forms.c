@@ -84,7 +84,6 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
     assert_int_equal(costs.opened_calls[OPEN_NOISY_FORM], 1 + twice);
     assert_int_equal(costs.opened_values[OPEN_NOISY_FORM], (1 + twice) * plain->forms);
     assert_int_equal(costs.opened_calls[OPEN_SELECTED_INDEX], 0);
-    assert_int_equal(costs.opened_calls[OPEN_MASKED], 0);
     assert_int_equal(costs.opened_calls[OPEN_SORTED], persons->count > 0);
     assert_int_equal(replay.next[NOISE_GAUSS], cells + plain->forms);
     assert_int_equal(c->w.used[NOISE_GUMBEL][0], 0);

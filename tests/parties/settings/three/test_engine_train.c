@@ -110,7 +110,6 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
     assert_int_equal(costs.opened_calls[OPEN_NOISY_GRADIENT], (1 + twice) * STEPS);
     assert_int_equal(costs.opened_values[OPEN_NOISY_GRADIENT], (1u + twice) * STEPS * weights);
     assert_int_equal(costs.opened_calls[OPEN_SELECTED_INDEX], 0);
-    assert_int_equal(costs.opened_calls[OPEN_MASKED], 0);
     assert_int_equal(replay.next[NOISE_GAUSS], codes + STEPS * weights + cells);
     assert_in_range(price_noise(t->w.s.study).gauss, codes + STEPS * weights + cells,
                     codes + 1 + STEPS * (weights + 1) + cells);

@@ -45,8 +45,8 @@ struct duet_seat {
     uint64_t before;             /* exchanges, when an index was last about to be opened */
     size_t sent, most;           /* payload for distances and picking */
     size_t opened[OPEN_REASONS]; /* values, by reason */
-    uint64_t noise[STAKE_KINDS][NOISE_MOST];
-    size_t used[STAKE_KINDS];
+    uint64_t noise[NOISE_LAWS][NOISE_MOST];
+    size_t used[NOISE_LAWS];
     uint64_t part[WORDS]; /* of an audit: own parts of joint noise, */
     int64_t seen[WORDS];  /* and so many values that were opened */
     size_t values;
@@ -66,11 +66,11 @@ struct duet {
     struct transport *transport[3], wrapped[2];
     struct session *session[2];
     struct duet_seat seat[2];
-    size_t next[STAKE_KINDS]; /* of the replay */
-    struct store *store[2];   /* with the owner's noise, if it makes that */
-    bool audited;             /* it measures all marginals again and again, and does nothing else */
-    bool counted;             /* it only counts: */
-    uint8_t sessions;         /* in another session each time */
+    size_t next[NOISE_LAWS]; /* of the replay */
+    struct store *store[2];  /* with the owner's noise, if it makes that */
+    bool audited;            /* it measures all marginals again and again, and does nothing else */
+    bool counted;            /* it only counts: */
+    uint8_t sessions;        /* in another session each time */
 };
 
 /* --- owners ----------------------------------------------------------------------------------- */
@@ -161,7 +161,7 @@ static enum err note_opening(void *self, enum engine_opening opening, const char
 
 static void remember(struct duet_seat *s, const struct own_stake *stake, const size_t used[])
 {
-    for (unsigned k = 0; k < STAKE_KINDS; k++) {
+    for (unsigned k = 0; k < NOISE_LAWS; k++) {
         assert_true(s->used[k] + used[k] <= NOISE_MOST && used[k] <= stake->place.count[k]);
         memcpy(s->noise[k] + s->used[k], stake->word[k], used[k] * sizeof *stake->word[k]);
         s->used[k] += used[k];
@@ -271,10 +271,10 @@ static enum err play_stake(struct duet_seat *s, struct engine_step *step, void *
                            struct ask_told *told)
 {
     const uint64_t exchanges = net_exchanges(s->net), sent = net_total(s->net).payload_sent;
-    size_t used[STAKE_KINDS] = {[STAKE_SELECT] = step->price.candidates};
+    size_t used[NOISE_LAWS] = {[NOISE_GUMBEL] = step->price.candidates};
     struct own_stake *own = stake;
     TRY(open_step(s, step, stake, told));
-    used[STAKE_MEASURE] = told->values;
+    used[NOISE_GAUSS] = told->values;
     remember(s, own, used);
     if (net_exchanges(s->net) != exchanges + exchanges_of(step->ask) ||
         (exchanges_of(step->ask) == 6 && s->before != exchanges + 2))
@@ -465,12 +465,12 @@ static enum err replay(struct duet *d, unsigned kind, size_t n, int64_t *out)
 
 static enum err replay_gauss(void *self, size_t n, int64_t *out)
 {
-    return replay(self, STAKE_MEASURE, n, out);
+    return replay(self, NOISE_GAUSS, n, out);
 }
 
 static enum err replay_gumbel(void *self, size_t n, int64_t *out)
 {
-    return replay(self, STAKE_SELECT, n, out);
+    return replay(self, NOISE_GUMBEL, n, out);
 }
 
 static struct plaintext *twin_new(struct duet *d)
@@ -508,7 +508,7 @@ TEST(a_copula_of_two_equals_the_plaintext_copula)
         cells += d->s.study->workload->query[q].cells;
     for (unsigned i = 0; i < 2; i++) {
         same_forms(d->seat[i].copula, plain);
-        assert_int_equal(d->next[STAKE_MEASURE], d->seat[i].used[STAKE_MEASURE]);
+        assert_int_equal(d->next[NOISE_GAUSS], d->seat[i].used[NOISE_GAUSS]);
         /* each twice: see open_again() */
         assert_int_equal(d->seat[i].opened[OPEN_NOISY_MARGINAL], 2 * cells);
         assert_int_equal(d->seat[i].opened[OPEN_NOISY_FORM], 2 * plain->forms);
@@ -555,11 +555,11 @@ static void equals(const struct study_options *o)
     for (unsigned i = 0; i < 2; i++) {
         const struct duet_seat *s = &d->seat[i];
         same_counts(s->aim, plain, d->s.study->domain);
-        for (unsigned k = 0; k < STAKE_KINDS; k++)
+        for (unsigned k = 0; k < NOISE_LAWS; k++)
             assert_int_equal(d->next[k], s->used[k]);
         assert_int_equal(s->opened[OPEN_NOISY_MARGINAL], 2 * cells);
         assert_int_equal(s->opened[OPEN_NOISY_SCORE], 2 * scores);
-        assert_int_equal(s->opened[OPEN_SELECTED_INDEX], 2 * s->used[STAKE_SELECT]);
+        assert_int_equal(s->opened[OPEN_SELECTED_INDEX], 2 * s->used[NOISE_GUMBEL]);
     }
     sent = d->seat[0].sent + d->seat[1].sent;
     assert_in_range(sent, d->seat[0].most / 2, d->seat[0].most);
@@ -947,32 +947,32 @@ TEST(a_word_of_noise_is_taken_once)
 {
     static const uint8_t id[32] = {7};
     static const uint64_t run[OWN_REELS] = {5, 2};
-    const size_t least = OWN_TAPE_LEAST, some[STAKE_KINDS] = {least, least},
-                 more[STAKE_KINDS] = {least + 1, 0};
+    const size_t least = OWN_TAPE_LEAST, some[NOISE_LAWS] = {least, least},
+                 more[NOISE_LAWS] = {least + 1, 0};
     struct own_tape t CLEAN(own_tape_free);
     struct own_stake *first CLEAN(own_stake_free) = NULL, *second CLEAN(own_stake_free) = NULL;
     OK(own_tape_start(&t, id, run));
     assert_true(own_tape_has(&t, some) && !own_tape_has(&t, more));
     assert_int_equal(own_tape_cut(&t, more, &first), ERR_MISUSE);
     OK(own_tape_cut(&t, some, &first));
-    for (unsigned k = 0; k < STAKE_KINDS; k++)
+    for (unsigned k = 0; k < NOISE_LAWS; k++)
         for (size_t i = 0; i < some[k]; i++)
             assert_int_equal(t.reel[k].word[i], 0); /* wiped */
     /* what was not used comes back, under a new place; what was used does not */
-    uint64_t unused = first->word[STAKE_MEASURE][least - 1];
-    first->used[STAKE_MEASURE] = least - 1;
-    first->used[STAKE_SELECT] = least;
+    uint64_t unused = first->word[NOISE_GAUSS][least - 1];
+    first->used[NOISE_GAUSS] = least - 1;
+    first->used[NOISE_GUMBEL] = least;
     own_tape_return(&t, first);
     own_tape_return(&t, first); /* which gives nothing back twice */
-    assert_int_equal(first->word[STAKE_MEASURE][least - 1], 0);
+    assert_int_equal(first->word[NOISE_GAUSS][least - 1], 0);
     OK(own_tape_make(&t, more));
     OK(own_tape_cut(&t, more, &second));
-    assert_int_equal(second->place.from[STAKE_MEASURE], least);
-    assert_int_equal(second->place.from[STAKE_SELECT], least);
-    assert_true(second->word[STAKE_MEASURE][0] == unused);
+    assert_int_equal(second->place.from[NOISE_GAUSS], least);
+    assert_int_equal(second->place.from[NOISE_GUMBEL], least);
+    assert_true(second->word[NOISE_GAUSS][0] == unused);
     /* an older stake gives nothing back */
     own_tape_return(&t, first);
-    assert_int_equal(own_tape_next(&t, some).from[STAKE_MEASURE], 2 * least + 1);
+    assert_int_equal(own_tape_next(&t, some).from[NOISE_GAUSS], 2 * least + 1);
 }
 
 /* Shares of one draw, and what both make of it. */
@@ -1032,11 +1032,11 @@ TEST(an_owners_noise_is_taken_once_and_ends)
         OPTIONS(.owners = 1, .two = true, .rounds = 2, .more = "noise_by: owner\n"));
     struct own_tape t CLEAN(own_tape_free) = {.id = {0}};
     struct ahead a = {0}, again;
-    size_t some[STAKE_KINDS] = {1, 1}, more[STAKE_KINDS] = {1};
+    size_t some[NOISE_LAWS] = {1, 1}, more[NOISE_LAWS] = {1};
     struct price_ahead plan = price_ahead(d->s.study);
     OK(store_ahead(d->store[0], &a.blocks));
     again = a;
-    more[STAKE_SELECT] = plan.blocks[NOISE_GUMBEL] * plan.samples[NOISE_GUMBEL] + 1;
+    more[NOISE_GUMBEL] = plan.blocks[NOISE_GUMBEL] * plan.samples[NOISE_GUMBEL] + 1;
     assert_int_equal(owner_noise_take(&a, d->store[0], d->s.study, 0, &t, more, &quiet),
                      ERR_REFUSED);
     assert_false(own_tape_has(&t, (const size_t[]){1, 0}));
@@ -1055,7 +1055,7 @@ static void has_all_parts(const struct duet *d)
     const struct duet_seat *a = &d->seat[0], *b = &d->seat[1];
     size_t zeros = 0;
     for (size_t k = 0; k < a->values; k++) {
-        const uint64_t sum = a->noise[STAKE_MEASURE][k] + b->noise[STAKE_MEASURE][k] - a->part[k] -
+        const uint64_t sum = a->noise[NOISE_GAUSS][k] + b->noise[NOISE_GAUSS][k] - a->part[k] -
                              b->part[k];
         assert_int_equal(sum % (1 << 17), 0);
         zeros += sum == 0;
@@ -1080,7 +1080,7 @@ static void audit(const char *noise_by)
     OK(tabulate_closure(d->all, d->s.study->workload, x));
     for (unsigned i = 0; i < 2; i++) {
         const struct duet_seat *s = &d->seat[i];
-        const uint64_t *own = d->s.study->noise_by == NOISE_BY_BOTH    ? s->noise[STAKE_MEASURE]
+        const uint64_t *own = d->s.study->noise_by == NOISE_BY_BOTH    ? s->noise[NOISE_GAUSS]
                               : d->s.study->noise_by == NOISE_BY_JOINT ? s->part
                                                                        : NULL;
         struct statistics_verdict v = {.p = 1};
@@ -1120,5 +1120,5 @@ TEST(own_parts_of_joint_noise_are_drawn_ahead)
                     r->before + r->words >= drawn + OWN_TAPE_LEAST);
     }
     assert_int_equal(r->before + r->next, 3 * OWN_TAPE_LEAST);
-    assert_int_equal(t.reel[STAKE_MEASURE].words, 0);
+    assert_int_equal(t.reel[NOISE_GAUSS].words, 0);
 }
