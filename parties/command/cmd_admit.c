@@ -273,7 +273,4 @@ static enum err run_admit(int argc, char **argv, struct log *log)
     return a.key != NULL ? admit(&a) : count(&a);
 }
 
-const struct command cmd_admit = {.name = "admit",
-                                  .summary = "make tokens for owners that the study does not list",
-                                  .help = help,
-                                  .run = run_admit};
+DEFINE_COMMAND(admit, help, "make tokens for owners that the study does not list");

@@ -286,13 +286,6 @@ static enum err run_train(int argc, char **argv, struct log *log)
     return run_either(argc, argv, true, log);
 }
 
-const struct command cmd_aim = {.name = "aim",
-                                .summary = "run AIM centrally, for somebody who may see all rows",
-                                .help = help,
-                                .run = run_aim};
+DEFINE_COMMAND(aim, help, "run AIM centrally, for somebody who may see all rows");
 
-const struct command cmd_train = {
-    .name = "train",
-    .summary = "train a classifier centrally, by one who may see all rows",
-    .help = train_help,
-    .run = run_train};
+DEFINE_COMMAND(train, train_help, "train a classifier centrally, by one who may see all rows");

@@ -350,5 +350,4 @@ static enum err run_check(int argc, char **argv, struct log *log)
     return check_study(&w, log);
 }
 
-const struct command cmd_check = {
-    .name = "check", .summary = "explain a study file in words", .help = help, .run = run_check};
+DEFINE_COMMAND(check, help, "explain a study file in words");

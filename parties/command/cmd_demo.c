@@ -378,8 +378,4 @@ static enum err run_demo(int argc, char **argv, struct log *log)
     return play_demo(&d, folder, (uint64_t)seed);
 }
 
-const struct command cmd_demo = {
-    .name = "demo",
-    .summary = "show a whole study on this machine, with invented data",
-    .help = help,
-    .run = run_demo};
+DEFINE_COMMAND(demo, help, "show a whole study on this machine, with invented data");

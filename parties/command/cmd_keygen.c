@@ -330,8 +330,4 @@ static enum err run_keygen(int argc, char **argv, struct log *log)
     return w.show != NULL ? show(&w, log) : make(&w, last_day, log);
 }
 
-const struct command cmd_keygen = {
-    .name = "keygen",
-    .summary = "make or renew a key; its public half goes into the study file",
-    .help = help,
-    .run = run_keygen};
+DEFINE_COMMAND(keygen, help, "make or renew a key; its public half goes into the study file");

@@ -149,7 +149,4 @@ static enum err run_plan(int argc, char **argv, struct log *log)
     return plan(&p, file);
 }
 
-const struct command cmd_plan = {.name = "plan",
-                                 .summary = "say what a study will take and what error to expect",
-                                 .help = help,
-                                 .run = run_plan};
+DEFINE_COMMAND(plan, help, "say what a study will take and what error to expect");

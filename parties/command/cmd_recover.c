@@ -141,8 +141,4 @@ static enum err run_recover(int argc, char **argv, struct log *log)
     return resumes ? resume(&r) : take_debits(&r, (unsigned)self.index, log);
 }
 
-const struct command cmd_recover = {
-    .name = "recover",
-    .summary = "let a server that was restored, or stopped, take part again",
-    .help = help,
-    .run = run_recover};
+DEFINE_COMMAND(recover, help, "let a server that was restored, or stopped, take part again");

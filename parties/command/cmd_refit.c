@@ -358,7 +358,4 @@ static enum err run_refit(int argc, char **argv, struct log *log)
     return execute(&r);
 }
 
-const struct command cmd_refit = {.name = "refit",
-                                  .summary = "fit the model again to what was measured",
-                                  .help = help,
-                                  .run = run_refit};
+DEFINE_COMMAND(refit, help, "fit the model again to what was measured");

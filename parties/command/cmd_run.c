@@ -409,7 +409,4 @@ static enum err run_run(int argc, char **argv, struct log *log)
     return e;
 }
 
-const struct command cmd_run = {.name = "run",
-                                .summary = "run the study and write synthetic data",
-                                .help = help,
-                                .run = run_run};
+DEFINE_COMMAND(run, help, "run the study and write synthetic data");

@@ -122,7 +122,4 @@ static enum err run_send(int argc, char **argv, struct log *log)
     return e;
 }
 
-const struct command cmd_send = {.name = "send",
-                                 .summary = "bring an owner's sealed parcel to the servers",
-                                 .help = help,
-                                 .run = run_send};
+DEFINE_COMMAND(send, help, "bring an owner's sealed parcel to the servers");

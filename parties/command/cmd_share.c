@@ -425,7 +425,4 @@ static enum err run_share(int argc, char **argv, struct log *log)
     return s.status ? share_tell_status(&s) : share_data(&s);
 }
 
-const struct command cmd_share = {.name = "share",
-                                  .summary = "send an owner's data, secret-shared, to the servers",
-                                  .help = help,
-                                  .run = run_share};
+DEFINE_COMMAND(share, help, "send an owner's data, secret-shared, to the servers");
