@@ -115,9 +115,13 @@ says 2 "--listen's port is \"65535\"" serve study.yaml --key north.key --folder 
 says 2 '--log is "xml"' serve study.yaml --key north.key --folder s --log xml
 says 2 'name a study file, or --server' check study.yaml --server 9100
 says 2 '--server is "north:9100"; write PORT' check --server north:9100
-for more in '--key office.key' --fingerprint '--statement x'; do
+for more in '--key office.key' --fingerprint '--statement x' '--page x' '--token x' --board; do
     # shellcheck disable=SC2086
     says 2 '--receipt and --statement stand alone' check study.yaml --receipt x $more
+done
+for one in '--page x' '--token x' --board; do
+    # shellcheck disable=SC2086
+    says 2 "and so do --page, --token and --board" check study.yaml --key office.key $one
 done
 says 2 '--show makes nothing' keygen --show north.key --renew east.key
 says 2 '--show makes nothing' keygen --show north.key --until 2199-01-01
