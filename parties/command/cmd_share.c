@@ -143,7 +143,10 @@ static enum err find_self(struct share *s)
 
 static enum err load(struct share *s)
 {
+    bool known;
     TRY(study_load(&s->study, s->study_path, s->log));
+    if (s->fingerprint != NULL) /* also before a withdrawal or a question */
+        TRY(pin_check(s->key, s->study, s->fingerprint, &known, s->log));
     s->split = settings_of(s->study)->split;
     TRY(identity_load(&s->me, s->key, s->log));
     TRY(find_self(s));

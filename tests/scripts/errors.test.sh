@@ -198,6 +198,10 @@ says 3 'this is not a public key' check wrong.yaml
 says 3 'needs no signatures' roster sign study.yaml --key north.key
 says 3 "not one of the study's servers" roster sign study.yaml --key hospital-a.key
 says 3 'the terms of this study file are' share study.yaml a.csv --key hospital-a.key --dry-run --fingerprint x
+for asks in --withdraw --status '--keep x'; do
+    # shellcheck disable=SC2086
+    says 3 'the terms of this study file are' share study.yaml --key hospital-a.key $asks --fingerprint x
+done
 chmod 644 office.key
 says 3 'chmod 600 office.key' run study.yaml --key office.key --out x
 chmod 600 office.key
