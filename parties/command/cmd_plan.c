@@ -144,6 +144,10 @@ static enum err run_plan(int argc, char **argv, struct log *log)
     TRY(command_options(argc, argv, COUNTED(options), &file, 1, 1, NULL, log));
     if (!p.simulate && p.like != NULL)
         return log_fail(log, ERR_USAGE, "--like names rows for --simulate; give that, too");
+    if (p.simulate && p.ranks != 0)
+        return log_fail(log, ERR_USAGE,
+                        "--simulate plays the study in one program, without ranks; leave out "
+                        "--ranks, or ask for it in a plan of its own");
     if (p.lanes > 0 && p.ranks == 0)
         return log_fail(log, ERR_USAGE, "--lanes says how many lanes each rank has; give --ranks");
     return plan(&p, file);
