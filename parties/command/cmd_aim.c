@@ -230,12 +230,12 @@ static enum err execute(struct sources *from, const char *folder, size_t rows, u
     quick |= !method->errors;
     progress = progress_start(stdout, study, limits.rho);
     TRY(method->central(&made, study, table, NULL, &progress, log));
-    TRY(methods_release(&made, &(struct methods_release){.folder = folder,
-                                                         .study = study,
-                                                         .rho = limits.rho,
-                                                         .rows = rows,
-                                                         .seed = seed,
-                                                         .log = log}));
+    TRY(methods_release(&made, &(struct release_terms){.folder = folder,
+                                                       .study = study,
+                                                       .rho = limits.rho,
+                                                       .rows = rows,
+                                                       .seed = seed,
+                                                       .log = log}));
     TRY(quick ? ERR_OK : release_errors(folder, made.model, &refits, log));
     progress_end(&progress);
     if (method->rows)
