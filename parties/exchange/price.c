@@ -97,9 +97,6 @@ static enum err copula_first(const struct study *study, double rho, double *sigm
     return ERR_OK;
 }
 
-/* The look, and what a study's looks leave of one row's budget. */
-static enum err look_and_rest(const struct study *study, struct look *look, double *rho);
-
 static bool copula_buys(const struct study *study)
 {
     struct price_first first;
