@@ -115,7 +115,8 @@ static enum err run_once(struct data_bench *b, uint64_t seed, struct l1_errors *
     struct ledger_limits limits = {0};
     TRY(price_limits(b->s.study, &limits, b->log));
     TRY(central_run(&result, b->s.study, b->real, NULL, NULL, NULL, b->log));
-    TRY(release_write(b->s.folder, b->s.study, result, limits.rho, 0, seed, b->log));
+    TRY(release_write(&(struct release_terms){b->s.folder, b->s.study, limits.rho, 0, seed, b->log},
+                      result));
     TRY(read_table(b, support_path(&b->s, "synthetic.csv"), &rows, &m));
     for (size_t i = 0; i < COLUMNS; i++) {
         uint32_t a = domain_find(b->s.study->domain, columns[i]);

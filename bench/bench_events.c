@@ -135,7 +135,8 @@ static enum err run_events(const struct support_study *s, const struct source *r
     struct ledger_limits limits = {0};
     TRY(price_limits(s->study, &limits, log));
     TRY(central_run(&result, s->study, real->table, NULL, NULL, NULL, log));
-    TRY(release_write(s->folder, s->study, result, limits.rho, 0, seed, log));
+    TRY(release_write(&(struct release_terms){s->folder, s->study, limits.rho, 0, seed, log},
+                      result));
     TRY(source_load_events(&made, s->study, &o, log));
     return events_compare(c, real->table, made.table);
 }

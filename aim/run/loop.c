@@ -262,7 +262,7 @@ static enum err run_loop(struct loop *l)
         TRY(loop_load(l, &found));
     if (!found)
         TRY(round_zero(l));
-    while (!l->schedule.finished && (o->rounds_now == 0 || l->schedule.done < o->rounds_now)) {
+    while (!l->schedule.finished && (o->wish.rounds == 0 || l->schedule.done < o->wish.rounds)) {
         enum err e = o->sweeps > 0 ? loop_sweep(l) : round_select(l);
         if (e == ERR_BUDGET && o->stop_when_spent)
             return end_early(l);

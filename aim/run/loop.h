@@ -87,6 +87,11 @@ struct aim_round {
     bool last;                   /* no round follows */
 };
 
+/* What somebody asks of this run alone, as options of `trefoil run`. */
+struct aim_wish {
+    int64_t rounds; /* stop after so many selections in all; 0: never */
+};
+
 struct aim_options {
     const struct domain *domain;
     const struct workload *workload;
@@ -115,8 +120,8 @@ struct aim_options {
     size_t knowns;
     const char *state_file; /* NULL: nothing is kept. Written after each round */
     bool resume;            /* go on from state_file if it is there */
-    unsigned rounds_now;    /* stop after so many selections in all; 0: never */
-    bool stop_when_spent;   /* when the budget runs out, end with what was measured */
+    struct aim_wish wish;
+    bool stop_when_spent; /* when the budget runs out, end with what was measured */
     void (*progress)(void *self, const struct aim_round *round); /* may be NULL */
     void *self;
 };

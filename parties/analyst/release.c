@@ -52,92 +52,86 @@ struct files {
 };
 
 /* Deletes the errors of the model that was there, and writes the measurements. */
-static enum err begin(struct files *f, const char *folder, const struct output_terms *terms,
-                      struct log *log)
+static enum err begin(struct files *f, const struct release_terms *t,
+                      const struct output_terms *output)
 {
-    TRY(file_path(f->model, log, "%s/errors", folder));
+    TRY(file_path(f->model, t->log, "%s/errors", t->folder));
     (void)unlink(f->model);
-    TRY(file_path(f->model, log, "%s/model", folder));
-    TRY(file_path(f->synthetic, log, "%s/synthetic.csv", folder));
-    TRY(file_path(f->measurements, log, "%s/measurements.json", folder));
-    return output_measurements(f->measurements, terms, log);
+    TRY(file_path(f->model, t->log, "%s/model", t->folder));
+    TRY(file_path(f->synthetic, t->log, "%s/synthetic.csv", t->folder));
+    TRY(file_path(f->measurements, t->log, "%s/measurements.json", t->folder));
+    return output_measurements(f->measurements, output, t->log);
 }
 
-static struct output_terms output_of(const struct study *study, double rho, double total)
+static struct output_terms output_of(const struct release_terms *t, double total)
 {
     return (struct output_terms){
-        .domain = study->domain,
-        .epsilon = study->epsilon,
-        .delta = study->delta,
-        .rho = rho,
-        .rows_per_person = study->rows_per_person,
+        .domain = t->study->domain,
+        .epsilon = t->study->epsilon,
+        .delta = t->study->delta,
+        .rho = t->rho,
+        .rows_per_person = t->study->rows_per_person,
         .total = total,
     };
 }
 
-static size_t rows_of(double total)
+static size_t rows_of(const struct release_terms *t, double total)
 {
-    return (size_t)fmax(1, round(total));
+    return t->rows != 0 ? t->rows : (size_t)fmax(1, round(total));
 }
 
 /* Persons and their events, or rows. */
-static enum err draw(const struct files *f, const char *folder, const struct model *m, size_t rows,
-                     uint64_t seed, struct log *log)
+static enum err draw(const struct files *f, const struct release_terms *t, const struct model *m)
 {
     static const struct csv_form usual = {.delimiter = ',', .decimal = '.'};
     struct series_drawn drawn CLEAN(series_drawn_clear) = {0};
     struct table *table CLEAN(table_free) = NULL;
     struct densities inside CLEAN(densities_clear) = {0};
     const struct series *series = model_domain(m)->series;
-    TRY(model_densities(&inside, m, log));
+    const size_t rows = rows_of(t, model_total(m));
+    TRY(model_densities(&inside, m, t->log));
     if (series != NULL) {
-        TRY(series_draw(&drawn, m, &inside, rows, seed, log));
-        return series_write_csv(folder, &drawn, series->name, seed, &usual, log);
+        TRY(series_draw(&drawn, m, &inside, rows, t->seed, t->log));
+        return series_write_csv(t->folder, &drawn, series->name, t->seed, &usual, t->log);
     }
-    TRY(sample_rows(&table, m, rows, seed, log));
-    return table_write_csv(f->synthetic, table, &inside, seed, log);
+    TRY(sample_rows(&table, m, rows, t->seed, t->log));
+    return table_write_csv(f->synthetic, table, &inside, t->seed, t->log);
 }
 
-enum err release_write(const char *folder, const struct study *study,
-                       const struct aim_result *result, double rho, size_t rows, uint64_t seed,
-                       struct log *log)
+enum err release_write(const struct release_terms *t, const struct aim_result *result)
 {
-    const double total = model_total(result->model);
-    struct output_terms terms = output_of(study, rho, total);
+    struct output_terms output = output_of(t, model_total(result->model));
     struct files f;
-    terms.merges = result->merges;
-    terms.measurement = result->measurement;
-    terms.measurements = result->measurements;
-    terms.sweep = result->sweep;
-    terms.workload = study->workload;
-    terms.scores = result->scores;
-    terms.sweeps = result->sweeps;
-    terms.kept_scores = result->kept_scores;
-    terms.known = result->known;
-    terms.knowns = result->knowns;
-    terms.assess = result->assess;
-    TRY(begin(&f, folder, &terms, log));
-    TRY(model_save(f.model, result->model, log));
-    return draw(&f, folder, result->model, rows != 0 ? rows : rows_of(total), seed, log);
+    output.merges = result->merges;
+    output.measurement = result->measurement;
+    output.measurements = result->measurements;
+    output.sweep = result->sweep;
+    output.workload = t->study->workload;
+    output.scores = result->scores;
+    output.sweeps = result->sweeps;
+    output.kept_scores = result->kept_scores;
+    output.known = result->known;
+    output.knowns = result->knowns;
+    output.assess = result->assess;
+    TRY(begin(&f, t, &output));
+    TRY(model_save(f.model, result->model, t->log));
+    return draw(&f, t, result->model);
 }
 
-enum err release_copula(const char *folder, const struct study *study,
-                        const struct copula_result *result, double rho, size_t rows, uint64_t seed,
-                        struct log *log)
+enum err release_copula(const struct release_terms *t, const struct copula_result *result)
 {
-    const double total = result->model->total;
-    struct output_terms terms = output_of(study, rho, total);
+    struct output_terms output = output_of(t, result->model->total);
     struct table *table CLEAN(table_free) = NULL;
     struct densities inside CLEAN(densities_clear) = {0};
     struct files f;
-    terms.measurement = result->measurement;
-    terms.measurements = result->measurements;
-    terms.copula = result;
-    TRY(begin(&f, folder, &terms, log));
-    TRY(copula_save(f.model, result->model, log));
-    TRY(copula_rows(&table, result->model, rows != 0 ? rows : rows_of(total), seed, log));
+    output.measurement = result->measurement;
+    output.measurements = result->measurements;
+    output.copula = result;
+    TRY(begin(&f, t, &output));
+    TRY(copula_save(f.model, result->model, t->log));
+    TRY(copula_rows(&table, result->model, rows_of(t, output.total), t->seed, t->log));
     TRY(copula_densities(&inside, result->model));
-    return table_write_csv(f.synthetic, table, &inside, seed, log);
+    return table_write_csv(f.synthetic, table, &inside, t->seed, t->log);
 }
 
 enum err release_errors(const char *folder, const struct aim_result *result,

@@ -32,16 +32,23 @@ enum err release_classifier(struct classifier **c, const struct study *study,
 enum err release_train(const char *folder, const struct classifier *c,
                        const struct train_result *result, struct log *log) MUST_CHECK;
 
+/* What is written, and where. */
+struct release_terms {
+    const char *folder; /* which must exist */
+    const struct study *study;
+    double rho;
+    size_t rows; /* 0: the model's total */
+    uint64_t seed;
+    struct log *log;
+};
+
 /*
- * Each writes the three files into the folder, which must exist. rows 0: the model's total. They
- * delete what release_errors() had written there, since it belongs to another model.
+ * Each writes the three files, and deletes what release_errors() had written there, since it
+ * belongs to another model.
  */
-enum err release_copula(const char *folder, const struct study *study,
-                        const struct copula_result *result, double rho, size_t rows, uint64_t seed,
-                        struct log *log) MUST_CHECK;
-enum err release_write(const char *folder, const struct study *study,
-                       const struct aim_result *result, double rho, size_t rows, uint64_t seed,
-                       struct log *log) MUST_CHECK;
+enum err release_copula(const struct release_terms *t,
+                        const struct copula_result *result) MUST_CHECK;
+enum err release_write(const struct release_terms *t, const struct aim_result *result) MUST_CHECK;
 
 /* Makes the model's errors (aim/answer/errors.h) and writes them beside it, as `errors`. */
 enum err release_errors(const char *folder, const struct aim_result *result,

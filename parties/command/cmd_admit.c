@@ -179,14 +179,27 @@ static enum err load_earlier(struct admit *a)
                     a->earlier_path, a->study_path);
 }
 
+/* admit_check_invites() has looked that the file is not there. */
+static enum err keep_links(const struct admit *a, const struct bytes *links)
+{
+    const struct admit_entry *last = &a->entry[a->count - 1];
+    const enum err e = file_write_new(a->links, 0600, links->data, links->size, a->log);
+    if (e != ERR_OK)
+        log_error(
+            a->log,
+            "%s has invitations %u to %u, whose links are lost: nobody can use these numbers. "
+            "Invite again, which takes others",
+            a->tokens, last[1 - a->invites].token.number, last->token.number);
+    return e;
+}
+
 /* The register first: a number that is in use is never given again. */
 static enum err keep(const struct admit *a, const struct bytes *links)
 {
     if (a->count > a->before || a->renewed > 0)
         TRY(admit_write(a));
     TRY(admit_write_each(a));
-    return a->invites == 0 ? ERR_OK /* admit_check_invites() has looked that it is not there */
-                           : file_write_new(a->links, 0600, links->data, links->size, a->log);
+    return a->invites > 0 ? keep_links(a, links) : ERR_OK;
 }
 
 static void report(const struct admit *a)
@@ -273,7 +286,4 @@ static enum err run_admit(int argc, char **argv, struct log *log)
     return a.key != NULL ? admit(&a) : count(&a);
 }
 
-const struct command cmd_admit = {.name = "admit",
-                                  .summary = "make tokens for owners that the study does not list",
-                                  .help = help,
-                                  .run = run_admit};
+DEFINE_COMMAND(admit, help, "make tokens for owners that the study does not list");

@@ -230,12 +230,12 @@ static enum err execute(struct sources *from, const char *folder, size_t rows, u
     quick |= !method->errors;
     progress = progress_start(stdout, study, limits.rho);
     TRY(method->central(&made, study, table, NULL, &progress, log));
-    TRY(methods_release(&made, &(struct methods_release){.folder = folder,
-                                                         .study = study,
-                                                         .rho = limits.rho,
-                                                         .rows = rows,
-                                                         .seed = seed,
-                                                         .log = log}));
+    TRY(methods_release(&made, &(struct release_terms){.folder = folder,
+                                                       .study = study,
+                                                       .rho = limits.rho,
+                                                       .rows = rows,
+                                                       .seed = seed,
+                                                       .log = log}));
     TRY(quick ? ERR_OK : release_errors(folder, made.model, &refits, log));
     progress_end(&progress);
     if (method->rows)
@@ -286,13 +286,6 @@ static enum err run_train(int argc, char **argv, struct log *log)
     return run_either(argc, argv, true, log);
 }
 
-const struct command cmd_aim = {.name = "aim",
-                                .summary = "run AIM centrally, for somebody who may see all rows",
-                                .help = help,
-                                .run = run_aim};
+DEFINE_COMMAND(aim, help, "run AIM centrally, for somebody who may see all rows");
 
-const struct command cmd_train = {
-    .name = "train",
-    .summary = "train a classifier centrally, by one who may see all rows",
-    .help = train_help,
-    .run = run_train};
+DEFINE_COMMAND(train, train_help, "train a classifier centrally, by one who may see all rows");

@@ -158,5 +158,4 @@ static enum err run_approve(int argc, char **argv, struct log *log)
     return ERR_OK;
 }
 
-const struct command cmd_approve = {
-    .name = "approve", .summary = "sign what a run may open", .help = help, .run = run_approve};
+DEFINE_COMMAND(approve, help, "sign what a run may open");

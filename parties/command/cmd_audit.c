@@ -114,7 +114,4 @@ static enum err run_audit(int argc, char **argv, struct log *log)
     return audit(&t, log);
 }
 
-const struct command cmd_audit = {.name = "audit",
-                                  .summary = "check servers' audit logs, and list what was opened",
-                                  .help = help,
-                                  .run = run_audit};
+DEFINE_COMMAND(audit, help, "check servers' audit logs, and list what was opened");

@@ -48,12 +48,6 @@ static enum err run_restore(int argc, char **argv, struct log *log)
     return run_copy(store_restore, argc, argv, log);
 }
 
-const struct command cmd_backup = {.name = "backup",
-                                   .summary = "copy a server's folder into a file, while it runs",
-                                   .help = backup_help,
-                                   .run = run_backup};
+DEFINE_COMMAND(backup, backup_help, "copy a server's folder into a file, while it runs");
 
-const struct command cmd_restore = {.name = "restore",
-                                    .summary = "make a server's folder from a backup",
-                                    .help = restore_help,
-                                    .run = run_restore};
+DEFINE_COMMAND(restore, restore_help, "make a server's folder from a backup");

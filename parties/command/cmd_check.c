@@ -325,6 +325,18 @@ static enum err check_study(const struct check_wish *w, struct log *log)
     return ERR_OK;
 }
 
+/* Each of these does one thing: an option that is left aside would seem to have been checked. */
+static enum err check_alone(const struct check_wish *w, struct log *log)
+{
+    const int checks = (w->receipt != NULL) + (w->statement != NULL) + (w->page != NULL) +
+                       (w->token != NULL) + w->board;
+    if (checks + (w->key != NULL || w->fingerprint) <= 1 || checks == 0)
+        return ERR_OK;
+    return log_fail(log, ERR_USAGE,
+                    "--receipt and --statement stand alone, and so do --page, --token and --board; "
+                    "leave the other options out");
+}
+
 static enum err run_check(int argc, char **argv, struct log *log)
 {
     struct check_wish w = {0};
@@ -343,12 +355,8 @@ static enum err run_check(int argc, char **argv, struct log *log)
         return log_fail(log, ERR_USAGE, "name a study file, or --server and nothing else");
     if (w.server != NULL)
         return http_probe(w.server, log);
-    if ((w.receipt != NULL || w.statement != NULL) &&
-        (w.fingerprint || w.board || w.key != NULL || (w.receipt != NULL && w.statement != NULL)))
-        return log_fail(log, ERR_USAGE,
-                        "--receipt and --statement stand alone; leave the other options out");
+    TRY(check_alone(&w, log));
     return check_study(&w, log);
 }
 
-const struct command cmd_check = {
-    .name = "check", .summary = "explain a study file in words", .help = help, .run = run_check};
+DEFINE_COMMAND(check, help, "explain a study file in words");

@@ -187,7 +187,4 @@ static enum err run_complete(int argc, char **argv, struct log *log)
     return ERR_OK;
 }
 
-const struct command cmd_complete = {.name = "complete",
-                                     .summary = "print shell completion for bash and zsh",
-                                     .help = help,
-                                     .run = run_complete};
+DEFINE_COMMAND(complete, help, "print shell completion for bash and zsh");

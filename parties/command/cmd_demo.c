@@ -23,7 +23,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MIN_LINKED 50 /* six deviations of a look below the truth */
 #define MARKER ".trefoil-demo"
 
 static const char help[] =
@@ -121,37 +120,27 @@ static enum err make_key(const struct demo *d, const char *name, char text[IDENT
     return ERR_OK;
 }
 
-/* What differs: with three, linked rows and proofs. */
-static const char six_hospitals[] = "study: six-hospitals\nnoise: box-muller\nsecurity: abort\n"
-                                    "person: {columns: [patient], normalise: [case, spaces]}\n";
-static const char three_hospitals[] = "study: three-hospitals\nnoise_by: both\n";
-
 static enum err put_servers(const struct demo *d, struct bytes *text)
 {
-    static const char *const alone[] = {"provider:\n   ", "keeper:\n   "};
-    const bool two = d->scene->servers == 2;
     char key[IDENTITY_TEXT_SIZE];
-    text_put(text, "%s", two ? "" : "servers:\n");
+    bytes_put_text(text, d->scene->servers_key);
     for (unsigned i = 0; i < d->scene->servers; i++) {
         TRY(make_key(d, d->scene->server[i], key));
         text_put(text, "%s name: %s\n    endpoint: tcp://127.0.0.1:%u\n    key: %s\n",
-                 two ? alone[i] : "  -", d->scene->server[i], d->port + i * STUDY_PORTS, key);
+                 d->scene->server_key[i], d->scene->server[i], d->port + i * STUDY_PORTS, key);
     }
     return bytes_ok(text);
 }
 
 static enum err write_study(struct demo *d)
 {
-    const bool two = d->scene->servers == 2;
     char path[FILE_PATH], key[IDENTITY_TEXT_SIZE];
     struct bytes text CLEAN(bytes_clear) = {0};
     demo_path(d, path, "study.yaml");
     text_put(&text,
              "# made by trefoil demo\n%s%sworkload: {all: 2}\n"
-             "budget: {epsilon: 1, delta: 1e-6, accounting: gaussian}\nrounds: auto\n",
-             two ? three_hospitals : six_hospitals, demo_data_domain_yaml());
-    if (!two)
-        text_put(&text, "link: {min_linked: %d}\n", MIN_LINKED);
+             "budget: {epsilon: 1, delta: 1e-6, accounting: gaussian}\nrounds: auto\n%s",
+             d->scene->head, demo_data_domain_yaml(), d->scene->more);
     TRY(put_servers(d, &text));
     text_put(&text, "owners:\n");
     for (unsigned i = 0; i < d->scene->hospitals; i++) {
@@ -326,20 +315,17 @@ static void step(const char *what)
 
 static enum err play_demo(struct demo *d, const char *folder, uint64_t seed)
 {
-    const bool two = d->scene->servers == 2;
     TRY(fresh_folder(d, folder));
     TRY(find_ports(d));
-    step(two ? "inventing three hospitals' patients" : "inventing six hospitals' patients");
+    step(d->scene->inventing);
     TRY(demo_data_write(d->folder, d->scene->hospitals, seed, d->log));
     step("making keys and the study file");
     TRY(write_study(d));
     TRY(load_tables(d));
-    step(two ? "starting a provider at the first and a keeper at the second"
-             : "starting three servers");
+    step(d->scene->starting);
     TRY(start_servers(d));
     TRY(wait_for_servers(d));
-    step(two ? "the three share their data: masked counts go to one, the masks to the other"
-             : "six hospitals share their data, two of them columns of the same patients");
+    step(d->scene->sharing);
     TRY(run_owners(d));
     step("the analyst runs the study: one-ways, then sweeps of scores and marginals");
     TRY(run_analyst(d));
@@ -378,8 +364,4 @@ static enum err run_demo(int argc, char **argv, struct log *log)
     return play_demo(&d, folder, (uint64_t)seed);
 }
 
-const struct command cmd_demo = {
-    .name = "demo",
-    .summary = "show a whole study on this machine, with invented data",
-    .help = help,
-    .run = run_demo};
+DEFINE_COMMAND(demo, help, "show a whole study on this machine, with invented data");

@@ -88,7 +88,4 @@ static enum err run_distill(int argc, char **argv, struct log *log)
     return execute(folder, (unsigned)per_class, (uint64_t)seed, log);
 }
 
-const struct command cmd_distill = {.name = "distill",
-                                    .summary = "make a few rows that teach what a run has learned",
-                                    .help = help,
-                                    .run = run_distill};
+DEFINE_COMMAND(distill, help, "make a few rows that teach what a run has learned");

@@ -92,8 +92,4 @@ static enum err run_eval(int argc, char **argv, struct log *log)
     return evaluating_run(&e);
 }
 
-const struct command cmd_eval = {
-    .name = "eval",
-    .summary = "measure how far synthetic rows are from real ones (not private)",
-    .help = help,
-    .run = run_eval};
+DEFINE_COMMAND(eval, help, "measure how far synthetic rows are from real ones (not private)");

@@ -76,7 +76,4 @@ static enum err run_explore(int argc, char **argv, struct log *log)
     return ERR_OK;
 }
 
-const struct command cmd_explore = {.name = "explore",
-                                    .summary = "write a page that explores a result in a browser",
-                                    .help = help,
-                                    .run = run_explore};
+DEFINE_COMMAND(explore, help, "write a page that explores a result in a browser");

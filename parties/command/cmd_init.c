@@ -64,5 +64,4 @@ static enum err run_init(int argc, char **argv, struct log *log)
     return ERR_OK;
 }
 
-const struct command cmd_init = {
-    .name = "init", .summary = "write a study file to begin with", .help = help, .run = run_init};
+DEFINE_COMMAND(init, help, "write a study file to begin with");

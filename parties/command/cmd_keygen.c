@@ -58,14 +58,16 @@ struct key_place {
     const yaml_node_t *item, *name, *key;
 };
 
-/* The item of a list that has this name. */
-static enum err find_item(const struct yaml_file *file, const yaml_node_t *list, const char *name,
+/* Somebody of this name: the node, or one in a list. */
+static enum err find_item(const struct yaml_file *file, const yaml_node_t *people, const char *name,
                           struct key_place *place)
 {
-    size_t items, entries;
-    TRY(yaml_list(file, list, "a list", 0, SIZE_MAX, &items));
+    const bool alone = yaml_is_mapping(people);
+    size_t items = 1, entries;
+    if (!alone)
+        TRY(yaml_list(file, people, "a list", 0, SIZE_MAX, &items));
     for (size_t i = 0; i < items && place->name == NULL; i++) {
-        struct key_place p = {.item = yaml_item(file, list, i)};
+        struct key_place p = {.item = alone ? people : yaml_item(file, people, i)};
         if (!yaml_is_mapping(p.item))
             continue;
         TRY(yaml_entries(file, p.item, "an item", YAML_KEYS_MAX, &entries));
@@ -85,18 +87,29 @@ static enum err find_item(const struct yaml_file *file, const yaml_node_t *list,
     return ERR_OK;
 }
 
+/* The keys of a study file that have people. */
+static const char *const parts[] = {"servers", "provider", "keeper", "owners", "analysts"};
+#define PARTS (sizeof parts / sizeof *parts)
+
+static bool is_part(const char *key)
+{
+    size_t i = 0;
+    while (i < PARTS && strcmp(parts[i], key) != 0)
+        i++;
+    return i < PARTS;
+}
+
 static enum err find(const struct yaml_file *file, const char *path, const char *name,
                      struct key_place *place, struct log *log)
 {
-    const yaml_node_t *people[4], *approvers = NULL;
+    const yaml_node_t *people[PARTS + 1], *approvers = NULL;
     size_t entries, count = 0;
     TRY(yaml_entries(file, yaml_root(file), "the study file", YAML_KEYS_MAX, &entries));
     for (size_t i = 0; i < entries; i++) {
         const struct yaml_entry e = yaml_entry(file, yaml_root(file), i);
         if (strcmp(e.name, "approvers") == 0 && yaml_is_mapping(e.value))
             approvers = e.value;
-        if (strcmp(e.name, "servers") == 0 || strcmp(e.name, "owners") == 0 ||
-            strcmp(e.name, "analysts") == 0)
+        if (is_part(e.name))
             people[count++] = e.value;
     }
     if (approvers != NULL)
@@ -330,8 +343,4 @@ static enum err run_keygen(int argc, char **argv, struct log *log)
     return w.show != NULL ? show(&w, log) : make(&w, last_day, log);
 }
 
-const struct command cmd_keygen = {
-    .name = "keygen",
-    .summary = "make or renew a key; its public half goes into the study file",
-    .help = help,
-    .run = run_keygen};
+DEFINE_COMMAND(keygen, help, "make or renew a key; its public half goes into the study file");

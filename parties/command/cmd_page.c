@@ -40,7 +40,4 @@ static enum err run_page(int argc, char **argv, struct log *log)
     return ERR_OK;
 }
 
-const struct command cmd_page = {.name = "page",
-                                 .summary = "write a page with which owners share from a browser",
-                                 .help = help,
-                                 .run = run_page};
+DEFINE_COMMAND(page, help, "write a page with which owners share from a browser");

@@ -144,12 +144,13 @@ static enum err run_plan(int argc, char **argv, struct log *log)
     TRY(command_options(argc, argv, COUNTED(options), &file, 1, 1, NULL, log));
     if (!p.simulate && p.like != NULL)
         return log_fail(log, ERR_USAGE, "--like names rows for --simulate; give that, too");
+    if (p.simulate && p.ranks != 0)
+        return log_fail(log, ERR_USAGE,
+                        "--simulate plays the study in one program, without ranks; leave out "
+                        "--ranks, or ask for it in a plan of its own");
     if (p.lanes > 0 && p.ranks == 0)
         return log_fail(log, ERR_USAGE, "--lanes says how many lanes each rank has; give --ranks");
     return plan(&p, file);
 }
 
-const struct command cmd_plan = {.name = "plan",
-                                 .summary = "say what a study will take and what error to expect",
-                                 .help = help,
-                                 .run = run_plan};
+DEFINE_COMMAND(plan, help, "say what a study will take and what error to expect");

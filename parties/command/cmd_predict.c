@@ -172,7 +172,4 @@ static enum err run_predict(int argc, char **argv, struct log *log)
     return out != NULL ? write_rows(&p, given[1], out, log) : ERR_OK;
 }
 
-const struct command cmd_predict = {.name = "predict",
-                                    .summary = "classify rows with a trained classifier",
-                                    .help = help,
-                                    .run = run_predict};
+DEFINE_COMMAND(predict, help, "classify rows with a trained classifier");

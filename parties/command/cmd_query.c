@@ -292,7 +292,4 @@ static enum err run_query(int argc, char **argv, struct log *log)
     return execute(&k, given, count, file, columns);
 }
 
-const struct command cmd_query = {.name = "query",
-                                  .summary = "answer questions from a released model",
-                                  .help = help,
-                                  .run = run_query};
+DEFINE_COMMAND(query, help, "answer questions from a released model");

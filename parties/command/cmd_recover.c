@@ -4,6 +4,7 @@
 #include "parties/command/settings.h"
 #include "parties/server/recover.h"
 #include "parties/study/roster.h"
+#include "parties/study/study_setting.h"
 
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -45,8 +46,8 @@ struct recover {
 static void say(const struct study *study, uint64_t from, uint64_t to)
 {
     if (from == to)
-        printf("nothing is missing: this server has all %" PRIu64 " debits that %s\n", from,
-               study->servers == 2 ? "the other server has" : "both neighbours have");
+        printf("nothing is missing: this server has all %" PRIu64 " debits that %s %s\n", from,
+               study_setting(study)->neighbours, study_setting(study)->have);
     else if (to - from == 1)
         printf("took over debit %" PRIu64, to);
     else
@@ -141,8 +142,4 @@ static enum err run_recover(int argc, char **argv, struct log *log)
     return resumes ? resume(&r) : take_debits(&r, (unsigned)self.index, log);
 }
 
-const struct command cmd_recover = {
-    .name = "recover",
-    .summary = "let a server that was restored, or stopped, take part again",
-    .help = help,
-    .run = run_recover};
+DEFINE_COMMAND(recover, help, "let a server that was restored, or stopped, take part again");

@@ -319,8 +319,13 @@ static enum err execute(struct refitting *r)
     TRY(fit(r));
     progress_wait(&r->progress, "drawing the synthetic rows");
     TRY(file_folder(r->out, r->log));
-    TRY(release_write(r->out, r->found, r->result, r->rho, (size_t)r->rows, (uint64_t)r->seed,
-                      r->log));
+    TRY(release_write(&(struct release_terms){.folder = r->out,
+                                              .study = r->found,
+                                              .rho = r->rho,
+                                              .rows = (size_t)r->rows,
+                                              .seed = (uint64_t)r->seed,
+                                              .log = r->log},
+                      r->result));
     if (!r->quick)
         TRY(release_errors(r->out, r->result, &refits, r->log));
     if (r->study != NULL)
@@ -358,7 +363,4 @@ static enum err run_refit(int argc, char **argv, struct log *log)
     return execute(&r);
 }
 
-const struct command cmd_refit = {.name = "refit",
-                                  .summary = "fit the model again to what was measured",
-                                  .help = help,
-                                  .run = run_refit};
+DEFINE_COMMAND(refit, help, "fit the model again to what was measured");

@@ -56,7 +56,4 @@ static enum err run_relay(int argc, char **argv, struct log *log)
     return ERR_OK;
 }
 
-const struct command cmd_relay = {.name = "relay",
-                                  .summary = "bring browsers' sealed uploads to the servers",
-                                  .help = help,
-                                  .run = run_relay};
+DEFINE_COMMAND(relay, help, "bring browsers' sealed uploads to the servers");

@@ -65,7 +65,4 @@ static enum err run_roster(int argc, char **argv, struct log *log)
     return log_fail(log, ERR_USAGE, "roster takes show STUDY, or sign STUDY --key FILE");
 }
 
-const struct command cmd_roster = {.name = "roster",
-                                   .summary = "look at and sign an amended study file",
-                                   .help = help,
-                                   .run = run_roster};
+DEFINE_COMMAND(roster, help, "look at and sign an amended study file");

@@ -88,7 +88,8 @@ struct run_terms {
     const char *study, *key, *folder, *warrant;
     bool is_new;         /* the folder was not there */
     const uint8_t *lost; /* the number of a run, or NULL */
-    int64_t rounds, wait_s, rows, seed;
+    struct aim_wish wish;
+    int64_t wait_s, rows, seed;
     bool quick; /* no errors */
 };
 
@@ -192,8 +193,8 @@ static enum err take_look(struct run_asked *r, const struct ledger_limits *limit
     return r->linked < r->study->link.min_linked ? too_few(r) : ERR_OK;
 }
 
-static enum err play_rounds(struct run_asked *r, struct ledger_limits *limits, int64_t wait_ms,
-                            unsigned rounds)
+static enum err play_rounds(struct run_asked *r, struct ledger_limits *limits,
+                            const struct run_terms *t)
 {
     double begin = clock_now_s();
     TRY(netio_new(&r->netio, r->log));
@@ -205,7 +206,7 @@ static enum err play_rounds(struct run_asked *r, struct ledger_limits *limits, i
     r->remote = (struct remote){.study = r->study,
                                 .client = r->client,
                                 .state = r->state,
-                                .wait_ms = wait_ms,
+                                .wait_ms = t->wait_s * 1000,
                                 .log = r->log,
                                 .wait = show_wait,
                                 .self = &r->progress};
@@ -215,7 +216,7 @@ static enum err play_rounds(struct run_asked *r, struct ledger_limits *limits, i
                                                                   .bounds = r->bounds,
                                                                   .state = r->state,
                                                                   .remote = &r->remote,
-                                                                  .rounds = rounds,
+                                                                  .wish = t->wish,
                                                                   .progress = &r->progress,
                                                                   .log = r->log}));
     r->total_s = clock_now_s() - begin;
@@ -256,12 +257,12 @@ static enum err call_witness(struct run_asked *r, const struct run_terms *t)
 static enum err release_data(struct run_asked *r, const struct run_terms *t)
 {
     progress_wait(&r->progress, "writing what was opened, and what follows from it");
-    return methods_release(&r->made, &(struct methods_release){.folder = t->folder,
-                                                               .study = r->study,
-                                                               .rho = r->rho,
-                                                               .rows = (size_t)t->rows,
-                                                               .seed = (uint64_t)t->seed,
-                                                               .log = r->log});
+    return methods_release(&r->made, &(struct release_terms){.folder = t->folder,
+                                                             .study = r->study,
+                                                             .rho = r->rho,
+                                                             .rows = (size_t)t->rows,
+                                                             .seed = (uint64_t)t->seed,
+                                                             .log = r->log});
 }
 
 /* Makes the rest, some of it from what the servers counted. */
@@ -310,7 +311,7 @@ static enum err execute(struct run_asked *r, struct run_terms *t)
     enum err e, closed = ERR_OK;
     struct ledger_limits limits;
     TRY(study_load(&r->study, t->study, r->log));
-    if (!method_of(r->study)->selects && t->rounds > 0)
+    if (!method_of(r->study)->selects && t->wish.rounds > 0)
         return log_fail(r->log, ERR_USAGE,
                         "%s has method: %s, which has no rounds; leave out --rounds", t->study,
                         method_of(r->study)->word);
@@ -325,7 +326,7 @@ static enum err execute(struct run_asked *r, struct run_terms *t)
     TRY(file_folder(t->folder, r->log)); /* before the budget is spent */
     TRY(run_state_open(&r->state, t->folder, r->study, t->lost, r->log));
     TRY(call_witness(r, t));
-    e = play_rounds(r, &limits, t->wait_s * 1000, (unsigned)t->rounds);
+    e = play_rounds(r, &limits, t);
     if (e == ERR_OK)
         e = release_data(r, t); /* before the servers have another chance to fail */
     if (e == ERR_OK)
@@ -386,7 +387,7 @@ static enum err run_run(int argc, char **argv, struct log *log)
         {.name = "key", .value = &t.key, .needed = "FILE"},
         {.name = "out", .value = &t.folder, .needed = "DIR"},
         {.name = "warrant", .value = &t.warrant},
-        {.name = "rounds", .number = &t.rounds, .least = 1, .most = STUDY_ROUNDS_MAX},
+        {.name = "rounds", .number = &t.wish.rounds, .least = 1, .most = STUDY_ROUNDS_MAX},
         {.name = "wait", .number = &t.wait_s, .most = 30 * 86400},
         {.name = "rows", .number = &t.rows, .least = 1, .most = COMMAND_ROWS_MAX},
         {.name = "seed", .number = &t.seed, .most = INT64_MAX},
@@ -409,7 +410,4 @@ static enum err run_run(int argc, char **argv, struct log *log)
     return e;
 }
 
-const struct command cmd_run = {.name = "run",
-                                .summary = "run the study and write synthetic data",
-                                .help = help,
-                                .run = run_run};
+DEFINE_COMMAND(run, help, "run the study and write synthetic data");

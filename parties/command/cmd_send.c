@@ -3,7 +3,7 @@
 #include "parties/owner/courier.h"
 #include "parties/owner/parcel.h"
 #include "parties/study/roster.h"
-#include "parties/study/study_text.h"
+#include "parties/study/study_setting.h"
 
 static const char help[] =
     "usage: trefoil send STUDY PARCEL [--retries N]\n"
@@ -118,11 +118,8 @@ static enum err run_send(int argc, char **argv, struct log *log)
     if (e == ERR_OK)
         printf("%s servers have taken the parcel; their answers are in %s,\nfor its owner: "
                "trefoil share STUDY --key KEY --keep %s\n",
-               study_all_servers(s.study), s.answers_path, s.path);
+               study_setting(s.study)->all, s.answers_path, s.path);
     return e;
 }
 
-const struct command cmd_send = {.name = "send",
-                                 .summary = "bring an owner's sealed parcel to the servers",
-                                 .help = help,
-                                 .run = run_send};
+DEFINE_COMMAND(send, help, "bring an owner's sealed parcel to the servers");

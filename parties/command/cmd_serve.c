@@ -199,7 +199,4 @@ static enum err run_serve(int argc, char **argv, struct log *log)
     return serve_or_follow(&a, log);
 }
 
-const struct command cmd_serve = {.name = "serve",
-                                  .summary = "run one of a study's compute servers",
-                                  .help = help,
-                                  .run = run_serve};
+DEFINE_COMMAND(serve, help, "run one of a study's compute servers");

@@ -143,7 +143,10 @@ static enum err find_self(struct share *s)
 
 static enum err load(struct share *s)
 {
+    bool known;
     TRY(study_load(&s->study, s->study_path, s->log));
+    if (s->fingerprint != NULL) /* also before a withdrawal or a question */
+        TRY(pin_check(s->key, s->study, s->fingerprint, &known, s->log));
     s->split = settings_of(s->study)->split;
     TRY(identity_load(&s->me, s->key, s->log));
     TRY(find_self(s));
@@ -425,7 +428,4 @@ static enum err run_share(int argc, char **argv, struct log *log)
     return s.status ? share_tell_status(&s) : share_data(&s);
 }
 
-const struct command cmd_share = {.name = "share",
-                                  .summary = "send an owner's data, secret-shared, to the servers",
-                                  .help = help,
-                                  .run = run_share};
+DEFINE_COMMAND(share, help, "send an owner's data, secret-shared, to the servers");

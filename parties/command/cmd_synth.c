@@ -160,7 +160,4 @@ static enum err run_synth(int argc, char **argv, struct log *log)
     return execute(path, &a, log);
 }
 
-const struct command cmd_synth = {.name = "synth",
-                                  .summary = "draw synthetic rows from a released model",
-                                  .help = help,
-                                  .run = run_synth};
+DEFINE_COMMAND(synth, help, "draw synthetic rows from a released model");

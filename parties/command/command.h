@@ -33,6 +33,11 @@ struct command {
     enum err (*run)(int argc, char **argv, struct log *log);
 };
 
+/* Makes cmd_NAME, which run_NAME() runs; ends each command's file. */
+#define DEFINE_COMMAND(which, helps, sums_up)                                                      \
+    const struct command cmd_##which = {                                                           \
+        .name = #which, .summary = sums_up, .help = helps, .run = run_##which}
+
 /* The table, in the order of a study's life (parties/command/commands.c). */
 extern const struct command *const commands[];
 extern const size_t command_count;

@@ -8,6 +8,14 @@ const struct demo_scene demo_of_three = {
     .hospitals = DEMO_HOSPITALS,
     .populations = DEMO_POPULATIONS,
     .server = {"alder", "birch", "cedar"},
+    .head = "study: six-hospitals\nnoise: box-muller\nsecurity: abort\n"
+            "person: {columns: [patient], normalise: [case, spaces]}\n",
+    .more = "link: {min_linked: 50}\n", /* six deviations of a look below the truth */
+    .servers_key = "servers:\n",
+    .server_key = {"  -", "  -", "  -"},
+    .inventing = "inventing six hospitals' patients",
+    .starting = "starting three servers",
+    .sharing = "six hospitals share their data, two of them columns of the same patients",
     .title = "Trefoil: six hospitals, nobody sees the rows",
 };
 const struct demo_scene demo_of_two = {
@@ -15,6 +23,13 @@ const struct demo_scene demo_of_two = {
     .hospitals = 3,
     .populations = 3,
     .server = {"provider", "keeper"},
+    .head = "study: three-hospitals\nnoise_by: both\n",
+    .more = "",
+    .servers_key = "",
+    .server_key = {"provider:\n   ", "keeper:\n   "},
+    .inventing = "inventing three hospitals' patients",
+    .starting = "starting a provider at the first and a keeper at the second",
+    .sharing = "the three share their data: masked counts go to one, the masks to the other",
     .title = "Trefoil: three hospitals, nobody sees the rows",
 };
 

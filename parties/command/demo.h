@@ -15,7 +15,10 @@ struct demo_scene {
     unsigned servers, hospitals; /* the first of demo_hospitals[] */
     unsigned populations;        /* the last two hospitals of six have one together */
     const char *server[DEMO_SERVERS];
-    const char *title; /* of the comparison */
+    /* of the study file: what comes first, after the budget, and before and at each server */
+    const char *head, *more, *servers_key, *server_key[DEMO_SERVERS];
+    const char *inventing, *starting, *sharing; /* steps, in words */
+    const char *title;                          /* of the comparison */
 };
 extern const struct demo_scene demo_of_three, demo_of_two;
 

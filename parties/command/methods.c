@@ -20,7 +20,7 @@ static enum err run_aim(struct methods_made *made, const struct methods_run *r)
     TRY(release_loop_options(r->study, r->bounds, &options, r->log));
     options.progress = progress_round;
     options.self = r->progress;
-    options.rounds_now = r->rounds;
+    options.wish = r->wish;
     options.state_file = r->state->loop_path;
     options.resume = true;
     options.stop_when_spent = true;
@@ -103,16 +103,16 @@ void methods_stats(const struct methods_made *made, struct run_stats *stats)
         run_stats_train(stats, made->trained);
 }
 
-enum err methods_release(const struct methods_made *made, const struct methods_release *r)
+enum err methods_release(const struct methods_made *made, const struct release_terms *t)
 {
     struct classifier *c CLEAN(classifier_free) = NULL;
     if (made->model != NULL)
-        return release_write(r->folder, r->study, made->model, r->rho, r->rows, r->seed, r->log);
+        return release_write(t, made->model);
     if (made->copula != NULL)
-        return release_copula(r->folder, r->study, made->copula, r->rho, r->rows, r->seed, r->log);
-    TRY(release_classifier(&c, r->study, made->trained, r->rho));
-    TRY(release_train(r->folder, c, made->trained, r->log));
-    return report_train(r->folder, r->study, made->trained, c, r->log);
+        return release_copula(t, made->copula);
+    TRY(release_classifier(&c, t->study, made->trained, t->rho));
+    TRY(release_train(t->folder, c, made->trained, t->log));
+    return report_train(t->folder, t->study, made->trained, c, t->log);
 }
 
 static const struct methods methods[] = {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "aim/run/plaintext.h"
+#include "parties/analyst/release.h"
 #include "parties/analyst/remote.h"
 #include "parties/analyst/run_stats.h"
 #include "parties/command/plan.h"
@@ -25,18 +26,8 @@ struct methods_run {
     const struct bounds *bounds;
     struct run_state *state;
     struct remote *remote;
-    unsigned rounds; /* after which it stops for now; 0: none */
+    struct aim_wish wish;
     struct progress *progress;
-    struct log *log;
-};
-
-/* What is written of it, and where. */
-struct methods_release {
-    const char *folder;
-    const struct study *study;
-    double rho;
-    size_t rows; /* 0: the model's total */
-    uint64_t seed;
     struct log *log;
 };
 
@@ -57,5 +48,4 @@ const struct methods *methods_of(const struct study *study);
 void methods_stats(const struct methods_made *made, struct run_stats *stats);
 
 /* Writes what was opened, and the model and rows that follow from it. */
-enum err methods_release(const struct methods_made *made,
-                         const struct methods_release *r) MUST_CHECK;
+enum err methods_release(const struct methods_made *made, const struct release_terms *t) MUST_CHECK;

@@ -9,6 +9,7 @@
 #include "parties/exchange/price.h"
 #include "parties/study/expect.h"
 #include "parties/study/method.h"
+#include "parties/study/method_advice.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "aim/run/copula_run.h"
 #include "base/words.h"
 #include "parties/exchange/price.h"
-#include "parties/study/method.h"
+#include "parties/study/method_advice.h"
 #include "parties/study/study_uploads.h"
 
 #include <inttypes.h>

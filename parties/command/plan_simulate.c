@@ -150,12 +150,12 @@ static enum err simulate(struct simulating *s, double rho)
     progress = progress_start(stdout, &s->alone, rho);
     TRY(methods_of(p->study)->central(&made, &s->alone, rows, &noise, &progress, p->log));
     progress_end(&progress);
-    return methods_release(&made, &(struct methods_release){.folder = s->folder,
-                                                            .study = &s->alone,
-                                                            .rho = rho,
-                                                            .rows = rows->rows,
-                                                            .seed = (uint64_t)p->seed,
-                                                            .log = p->log});
+    return methods_release(&made, &(struct release_terms){.folder = s->folder,
+                                                          .study = &s->alone,
+                                                          .rho = rho,
+                                                          .rows = rows->rows,
+                                                          .seed = (uint64_t)p->seed,
+                                                          .log = p->log});
 }
 
 enum err plan_simulate(const struct plan_asked *p, double rho)

@@ -6,7 +6,7 @@
 #include "parties/owner/parcel.h"
 #include "parties/owner/pin.h"
 #include "parties/owner/serial.h"
-#include "parties/study/study_text.h"
+#include "parties/study/study_setting.h"
 
 #include <inttypes.h>
 
@@ -160,7 +160,7 @@ enum err share_send(struct share *s, bool known)
         TRY(share_remember_terms(s, known));
     if (e == ERR_OK)
         printf("%s servers have stored the upload: %" PRIu64 " bytes sent, %" PRIu64 " received\n",
-               study_all_servers(s->study), s->traffic.sent, s->traffic.received);
+               study_setting(s->study)->all, s->traffic.sent, s->traffic.received);
     if (e == ERR_OK)
         e = share_keep_receipt(s, &receipt);
     return e == ERR_OK ? noted : e;

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/words.h"
 #include "parties/study/method.h"
+#include "parties/study/study_setting.h"
 #include "parties/study/study_text.h"
 #include "parties/study/study_uploads.h"
 
@@ -47,7 +48,7 @@ void card_heading(struct bytes *out, const struct study *s, const char *otherwis
 
 static void put_people(struct bytes *out, const struct study *s)
 {
-    const bool encrypts = study_encrypts(s);
+    const struct study_setting *words = study_setting(s);
     text_put(out, "\n## Who takes part\n\n");
     for (size_t i = 0; i < s->owners; i++)
         text_put(out, "- Owner %s: brings at most %u %s.\n", s->owner[i].name, s->owner[i].max_rows,
@@ -57,14 +58,8 @@ static void put_people(struct bytes *out, const struct study *s)
                  s->open.each.max_rows, series_counted(s->domain));
     for (unsigned i = 0; i < s->servers; i++)
         text_put(out, "- %s %s at %s: holds %s, which tell nothing by themselves.\n",
-                 s->servers == 3 ? "Server"
-                 : i == 0        ? "Provider"
-                                 : "Keeper",
-                 s->server[i].name, s->server[i].host,
-                 s->servers == 3 ? "shares"
-                 : i == 0        ? encrypts ? "masked counts and encrypted rows" : "masked counts"
-                 : encrypts      ? "the seeds of masks and keys"
-                                 : "the seeds of the masks");
+                 words->titles[i], s->server[i].name, s->server[i].host,
+                 words->holdings[study_encrypts(s)][i]);
     for (size_t i = 0; i < s->analysts; i++)
         text_put(out, "- Analyst %s: asks the servers, and sees what they open.\n",
                  s->analyst[i].name);
@@ -74,10 +69,7 @@ static void put_people(struct bytes *out, const struct study *s)
              s->security == STUDY_ABORT
                  ? "The servers prove to each other what they compute (security: abort)."
                  : "Each server is trusted to follow the protocol (security: semi-honest).",
-             s->servers == 2
-                 ? " There is no third server that could notice. An owner that lies about "
-                   "its rows can make results useless, and learns nothing by it."
-                 : "");
+             words->warning);
     if (s->retain_days > 0)
         text_put(out, "The servers are to delete uploads %u days after the last one.\n",
                  s->retain_days);

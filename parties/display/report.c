@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/words.h"
 #include "parties/display/report_private.h"
+#include "parties/study/study_setting.h"
 #include "parties/study/study_text.h"
 
 #include <math.h>
@@ -160,7 +161,7 @@ static void what_was_run(const struct report *r, const char *verdict)
     text_put(r->out, "<p>");
     whose_rows(r);
     what_was_linked(r);
-    text_put(r->out, r->study->servers == 2 ? ". A provider and a keeper, " : ". Three servers, ");
+    text_put(r->out, ". %s, ", study_setting(r->study)->together);
     for (unsigned i = 0; i < r->study->servers; i++)
         names_in_words(r->out, i, r->study->servers, r->study->server[i].name);
     text_put(r->out,

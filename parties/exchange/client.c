@@ -7,7 +7,7 @@
 #include "parties/exchange/failures.h"
 #include "parties/exchange/pulse.h"
 #include "parties/study/roster.h"
-#include "parties/study/study_text.h"
+#include "parties/study/study_setting.h"
 
 #include <string.h>
 
@@ -386,7 +386,7 @@ static enum err name_left_out(const struct client *c, struct reader *in)
             log_warn(c->log,
                      "the upload of %s %s, and is left out: whoever sent it did not use trefoil "
                      "share, or altered it",
-                     c->study->owner[owner].name, study_left_out(c->study));
+                     c->study->owner[owner].name, study_setting(c->study)->left_out);
     }
     return reader_done(in);
 }

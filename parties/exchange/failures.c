@@ -1,6 +1,6 @@
 #include "parties/exchange/failures.h"
 
-#include "parties/study/study_text.h"
+#include "parties/study/study_setting.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static void tell_failure(const struct study *study, unsigned i, const enum err f
                  study->server[k].name);
     }
     if (count == study->servers)
-        snprintf(names, sizeof names, "%s servers", study_all_servers(study));
+        snprintf(names, sizeof names, "%s servers", study_setting(study)->all);
     log_error(log, "%s: %s%s%s", names, error_text(failed[i]),
               reply[i].text[0] == '\0' ? ""
               : count > 1              ? "\n  they say: "

@@ -3,7 +3,7 @@
 #include "parties/exchange/message.h"
 #include "parties/exchange/price.h"
 #include "parties/owner/courier_private.h"
-#include "parties/study/study_text.h"
+#include "parties/study/study_setting.h"
 
 struct noise_block {
     enum noise_law kind;
@@ -51,6 +51,6 @@ enum err courier_noise(struct courier *c, const struct split *split)
         for (size_t i = 0; i < plan.blocks[k]; i++)
             TRY(deliver_block(c, split, (enum noise_law)k, plan.samples[k]));
     progress_say(c->o.progress, "%s servers have their shares of fresh noise",
-                 study_all_servers(c->o.study));
+                 study_setting(c->o.study)->all);
     return ERR_OK;
 }

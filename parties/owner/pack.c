@@ -4,6 +4,7 @@
 #include "aim/workload/tabulate.h"
 #include "base/memory.h"
 #include "parties/setting/upload.h"
+#include "parties/study/study_setting.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/counts_pack.h"
 #include "protocols/records_pack.h"
@@ -28,7 +29,7 @@ static enum err put_counts(const struct study *study, size_t owner, const int64_
 {
     const uint64_t cells = study->workload->maximal_cells;
     const unsigned bits = study_owner(study, owner)->bits;
-    if (study->servers != 2)
+    if (study_counts_form(study, owner) != UPLOAD_WORDS)
         return counts_pack(counts, cells, bits, out);
     for (uint64_t i = 0; i < cells; i++) {
         if (counts[i] < 0 || counts[i] >> bits != 0)
@@ -131,14 +132,14 @@ enum err pack_choose_form(const struct study *study, size_t owner, const char *a
     const struct study_owner *self = study_owner(study, owner);
     *form = study_upload_form(study, owner);
     if (as != NULL && strcmp(as, "records") == 0)
-        *form = study->servers == 2 ? UPLOAD_ENCRYPTED : UPLOAD_RECORDS;
+        *form = study_setting(study)->records;
     else if (as != NULL && (strcmp(as, "counts") == 0 || strcmp(as, "answers") == 0))
         *form = study_counts_form(study, owner);
     else if (as != NULL && strcmp(as, "auto") != 0)
         return log_fail(log, ERR_USAGE, "--as is \"%s\"; it should be counts, records or auto", as);
     if (study_form_bytes(study, owner, *form) != 0)
         return ERR_OK;
-    if (study->servers == 2)
+    if (study_setting(study)->records == UPLOAD_ENCRYPTED)
         return log_fail(log, ERR_REFUSED,
                         "with a provider and a keeper %s sends %s, as the study says; leave --as "
                         "out",

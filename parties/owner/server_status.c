@@ -3,7 +3,7 @@
 #include "base/date.h"
 #include "base/memory.h"
 #include "base/words.h"
-#include "parties/study/study_text.h"
+#include "parties/study/study_setting.h"
 #include "parties/study/study_uploads.h"
 
 #include <string.h>
@@ -96,7 +96,7 @@ static void describe_owner(FILE *out, const struct study *study, const struct sp
     else if (at.in[UPLOAD_WITHDRAWN] == study->servers)
         fprintf(out, "withdrawn, %s\n", time.text);
     else if (known && at.in[UPLOAD_COMPLETE] == at.answer && all_alike(study, status, owner))
-        fprintf(out, "held by %s, %s\n", study_all_servers(study), time.text);
+        fprintf(out, "held by %s, %s\n", study_setting(study)->all, time.text);
     else if (known && at.in[UPLOAD_COMPLETE] == at.answer) {
         *left_out = true;
         fputs("the servers hold different uploads: run share --replace\n", out);
@@ -181,5 +181,5 @@ void server_status_describe(FILE *out, const struct study *study, const struct s
         fprintf(out,
                 "A run leaves out what is not alike and complete at %s servers; its owner\n"
                 "should run trefoil share again.\n",
-                study_all_servers(study));
+                study_setting(study)->all);
 }

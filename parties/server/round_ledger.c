@@ -1,7 +1,7 @@
 #include "parties/server/round_ledger.h"
 
 #include "parties/server/round.h"
-#include "parties/study/study_text.h"
+#include "parties/study/study_setting.h"
 
 #include <string.h>
 
@@ -89,14 +89,14 @@ static enum err all_staged(const struct round_ledger *own, unsigned i, unsigned 
             "server %u has made debit %llu, which server %u has not prepared: server %u was "
             "restored from a backup, or server %u is wrong. Server %u does not take it over by "
             "itself. The operator of either should " RECOVER ", which asks %s",
-            server, number, i, i, server, i, study_neighbours(own->study));
+            server, number, i, i, server, i, study_setting(own->study)->neighbours);
     if (!vouchers_good(own->study, next, &theirs->vouchers, &without))
         return log_fail(
             log, ERR_MISMATCH,
             "server %u says that it has made debit %llu, but does not show that server %u had "
             "prepared it. Server %u does not take it over. The operator of either should " RECOVER
             ", which asks %s",
-            server, number, without, i, study_neighbours(own->study));
+            server, number, without, i, study_setting(own->study)->neighbours);
     return ERR_OK;
 }
 

@@ -286,7 +286,7 @@ static enum err purge_sealing(const struct server_options *o, unsigned index, st
     return sealing_destroy(o->sealing, o->log);
 }
 
-static enum err purge(const struct server_options *o)
+enum err server_purge(const struct server_options *o)
 {
     struct store *store CLEAN(store_close) = NULL;
     struct bytes statement CLEAN(bytes_clear) = {0};
@@ -294,7 +294,7 @@ static enum err purge(const struct server_options *o)
     struct roster_person self;
     TRY(roster_find(o->study, &o->me->public, ROLE_SERVER, &self, o->log));
     TRY(file_path(path, o->log, "%s/store.sqlite", o->folder));
-    if (o->sealing != NULL && !file_is_there(path)) /* else a new one would be due */
+    if (!file_is_there(path)) /* a new store would be due, and its statement say nothing */
         return log_fail(o->log, ERR_USAGE,
                         "there is no %s: name the folder with which this server has run; nothing "
                         "was deleted",
@@ -307,13 +307,4 @@ static enum err purge(const struct server_options *o)
     TRY(file_write(path, 0644, statement.data, statement.size, o->log));
     log_info(o->log, "purged; the signed statement for the owners is %s", path);
     return ERR_OK;
-}
-
-enum err server_purge(const struct server_options *options)
-{
-    const bool is_new = !file_is_there(options->folder);
-    const enum err e = purge(options);
-    if (e != ERR_OK && is_new)
-        drop_folder(options->folder);
-    return e;
 }

@@ -6,7 +6,7 @@
 #include "base/words.h"
 #include "parties/display/html.h"
 #include "parties/server/status.h"
-#include "parties/study/study_text.h"
+#include "parties/study/study_setting.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -206,7 +206,7 @@ static void owner_row(const struct status *s, size_t i, struct bytes *out)
         break;
     case UPLOAD_COMPLETE:
         text_put(out, "%s here%s%s", moods[mood].sign, left_out ? ", left out: it " : "",
-                 left_out ? study_left_out(s->study) : "");
+                 left_out ? study_setting(s->study)->left_out : "");
         break;
     case UPLOAD_WITHDRAWN:
         text_put(out, "&ndash; withdrawn");
@@ -258,8 +258,8 @@ enum err status_page(const struct status *s, struct bytes *out)
     text_put(out,
              "</style></head><body><h1>%s %s, %s</h1><p>Study %s, security: %s</p>"
              "<p class=\"state %s\"><b>%s</b> ",
-             s->study->servers == 2 ? "The" : "Server", study_server_role(s->study, s->index).text,
-             name, s->study->name, study_security_words[s->study->security], moods[mood].class,
+             study_setting(s->study)->before[1], study_setting(s->study)->called[s->index], name,
+             s->study->name, study_security_words[s->study->security], moods[mood].class,
              moods[mood].sign);
     html_text(out, why);
     text_put(out, "</p><table>");

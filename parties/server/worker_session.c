@@ -8,7 +8,7 @@
 #include "parties/server/round_ledger.h"
 #include "parties/server/start.h"
 #include "parties/study/roster.h"
-#include "parties/study/study_text.h"
+#include "parties/study/study_setting.h"
 
 #include <string.h>
 
@@ -246,7 +246,7 @@ enum err worker_name_left_out(struct worker *w, bool again)
         log_warn(&w->log,
                  "the upload of %s %s, and is left out; its owner should run trefoil share "
                  "--replace, before a run has paid for anything",
-                 study->owner[i].name, study_left_out(study));
+                 study->owner[i].name, study_setting(study)->left_out);
         memcpy(line.run, w->run, sizeof w->run);
         memcpy(line.owner, study->owner[i].name, sizeof line.owner);
         TRY(audit_note(w->site->audit, &line));

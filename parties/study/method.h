@@ -4,16 +4,6 @@
  * Other layers have tables by the same enum: its price (parties/exchange/price.c), and what
  * commands do (parties/command/methods.c). Whoever needs to know what a run may do asks the table
  * here; hardly anything compares methods.
- *
- * This file also says which method should do better for a study, judged from the study alone. AIM
- * opens whole tables of two columns. Take one table with as many cells as a pair has on
- * average, and give it the whole budget: if even then its noise moves as many rows as there are,
- * AIM has nothing to learn pairs from. A copula opens one number a pair, and the noise in it does
- * not grow with the cells. AIM's model also holds only a few pairs for each column, so with many
- * columns it covers a small part of all pairs. Elsewhere AIM does better: a table says more than
- * one number.
- *
- * docs/results.md shows what this was compared with.
  */
 #pragma once
 
@@ -22,27 +12,18 @@
 #include "parties/study/study.h"
 #include "parties/study/yaml.h"
 
-#define METHOD_PAIR_ERROR 1.0 /* above this an average pair's table is noise */
-#define METHOD_COLUMNS_MOST 50
 /* Exchanges of a step without and with a check, and the most memory for features at a server. */
 #define METHOD_TRAIN_EXCHANGES 17
 #define METHOD_TRAIN_PROVED 31
 #define METHOD_TRAIN_BYTES (UINT64_C(1) << 32)
 #define METHOD_TRAIN_ROWS (UINT64_C(1) << 26)
 
-struct method_advice {
-    enum study_method better;
-    double cells; /* of a pair of columns, on average, over groups as AIM would merge them if the
-                   * budget were for columns alone (aim_expect_groups()) */
-    bool merged;  /* whether there are fewer groups than codes */
-    double error; /* expected in its table, as sum |p - q|, with the whole budget spent on it */
-};
-
 struct study_reading;
 
 struct method {
     const char *word; /* in the file, and hashed */
     bool selects; /* runs select marginals in rounds and measure them; values with few rows merge */
+    bool zeros;   /* the model leaves out what cannot occur: so columns may follow from others */
     bool with_two;  /* a provider and a keeper can do it */
     bool forms;     /* runs open numbers of pairs of attributes; the workload then has every pair */
     bool gradients; /* runs open gradients of a classifier, from records; no marginals but one */
@@ -66,10 +47,6 @@ enum err method_served(const struct study *study, struct log *log) MUST_CHECK;
 /* The options of AIM that the study states: its domain, its workload and what depends on them. */
 struct aim_options method_aim(const struct study *study);
 
-/* For this many rows and a budget of rho. */
-enum err method_advise(struct method_advice *advice, const struct study *study, double rows,
-                       double rho) MUST_CHECK;
-
 /* How many marginals it measures after the one-ways: "10", "at most 224". */
 struct words_text method_rounds(const struct study *study);
 
@@ -77,6 +54,3 @@ struct words_text method_rounds(const struct study *study);
 struct rounds_choice method_choose_rounds(const struct study *study);
 /* Once budget, workload and owners are read. */
 void method_settle(struct study *study);
-
-/* The advice in words. */
-enum err method_print(FILE *out, const struct study *study, double rows, double rho) MUST_CHECK;

@@ -330,7 +330,7 @@ enum err study_read_derived(struct study_reading *r)
 enum err study_check_ties(struct study_reading *r)
 {
     const struct study *s = r->study;
-    if (s->method == STUDY_AIM || s->zeros == 0)
+    if (method_of(s)->zeros || s->zeros == 0)
         return ERR_OK;
     for (size_t a = 0; a < s->domain->attributes; a++)
         if (r->derives[a] != NULL)
@@ -338,6 +338,6 @@ enum err study_check_ties(struct study_reading *r)
                               "method: %s cannot keep columns of which one follows from the other; "
                               "compute %.64s when rows are written (`computed`), or take method: "
                               "aim",
-                              method_row(s->method)->word, s->domain->attribute[a].name);
+                              method_of(s)->word, s->domain->attribute[a].name);
     return ERR_OK;
 }

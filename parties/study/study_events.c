@@ -405,7 +405,7 @@ enum err study_check_events(struct study_reading *r)
     struct study *s = r->study;
     if (s->domain == NULL || s->domain->series == NULL)
         return ERR_OK;
-    if (s->method != STUDY_AIM)
+    if (!method_of(s)->zeros)
         return yaml_error(r->file, node, "events need method: aim");
     if (other != NULL)
         return yaml_error(r->file, other,

@@ -6,6 +6,7 @@
 #include "base/words.h"
 #include "parties/study/method.h"
 #include "parties/study/roster.h"
+#include "parties/study/study_setting.h"
 #include "parties/study/study_uploads.h"
 
 static void describe_impossible(FILE *out, const struct study *s)
@@ -263,8 +264,8 @@ static void describe_me(FILE *out, const struct study *s, const struct public_id
     if (p.key == NULL)
         fputs("\nYour key has no part in this study.\n", out);
     else if (p.role == ROLE_SERVER)
-        fprintf(out, "\nYou are %s %s, %s.\n", s->servers == 2 ? "the" : "server",
-                study_server_role(s, p.index).text, p.name);
+        fprintf(out, "\nYou are %s %s, %s.\n", study_setting(s)->before[0],
+                study_setting(s)->called[p.index], p.name);
     else if (p.role == ROLE_ANALYST)
         fprintf(out, "\nYou are the analyst %s.\n", p.name);
     else if (p.role == ROLE_APPROVER)
@@ -315,22 +316,6 @@ void study_describe(FILE *out, const struct study *study, const struct public_id
     describe_times(out, study);
     if (me != NULL)
         describe_me(out, study, me);
-}
-
-const char *study_all_servers(const struct study *study)
-{
-    return study->servers == 2 ? "both" : "all three";
-}
-
-const char *study_left_out(const struct study *study)
-{
-    return study->servers == 2 ? "does not open under the key that came with it"
-                               : "is not sorted by person";
-}
-
-const char *study_neighbours(const struct study *study)
-{
-    return study->servers == 2 ? "the other server" : "both neighbours";
 }
 
 const char *study_unit(const struct study *study)

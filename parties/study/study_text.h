@@ -10,19 +10,11 @@
  */
 void study_describe(FILE *out, const struct study *study, const struct public_identity *me);
 
-/* Parts of that: its columns; its servers. A server's number, or of two what it is for. */
+/* A part of that: its columns. */
 void study_describe_columns(FILE *out, const struct domain *d);
-void study_describe_servers(FILE *out, const struct study *study);
-struct words_text study_server_role(const struct study *study, size_t server);
 /* Puts words one after another, on lines indented like the text before; one word or the other. */
 void study_wrap(FILE *out, size_t *at, const char *word, const char *after);
 const char *study_plural(size_t n, const char *one, const char *many);
-
-/* For messages. Its servers: "all three", or "both"; of one of them: "both neighbours", or .. */
-const char *study_all_servers(const struct study *study);
-const char *study_neighbours(const struct study *study);
-/* Of an upload that they leave out: "is not sorted by person", or of encrypted rows .. */
-const char *study_left_out(const struct study *study);
 
 /* The unit of the guarantee where that is a person, who is .. "with at most 2 rows". */
 const char *study_unit(const struct study *study);

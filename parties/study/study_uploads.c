@@ -5,11 +5,13 @@
 #include "base/words.h"
 #include "parties/study/method.h"
 #include "parties/study/study_parse.h"
+#include "parties/study/study_setting.h"
 #include "protocols/records_pack.h"
 
 unsigned study_counts_form(const struct study *study, size_t owner)
 {
-    return study->servers == 2 ? UPLOAD_WORDS : study_owner(study, owner)->bits;
+    const unsigned form = study_setting(study)->counts;
+    return form != 0 ? form : study_owner(study, owner)->bits;
 }
 
 uint64_t study_counts_bytes(const struct study *study, size_t owner)
@@ -44,7 +46,8 @@ uint64_t study_upload_bytes(const struct study *study, size_t owner)
     const struct study_owner *o = study_owner(study, owner);
     if (!o->records)
         return study_counts_bytes(study, owner);
-    return study->servers == 2 ? o->encrypted.bytes : study_records_bytes(study, owner);
+    return study_setting(study)->records == UPLOAD_ENCRYPTED ? o->encrypted.bytes
+                                                             : study_records_bytes(study, owner);
 }
 
 bool study_counts_pairs(const struct study *study)
@@ -71,9 +74,8 @@ size_t study_taking_part(const struct study *study, bool *has)
 
 unsigned study_upload_form(const struct study *study, size_t owner)
 {
-    if (!study_owner(study, owner)->records)
-        return study_counts_form(study, owner);
-    return study->servers == 2 ? UPLOAD_ENCRYPTED : UPLOAD_RECORDS;
+    return study_owner(study, owner)->records ? study_setting(study)->records
+                                              : study_counts_form(study, owner);
 }
 
 uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form)
@@ -81,7 +83,8 @@ uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form
     const struct study_owner *o = study_owner(study, owner);
     if (form == study_upload_form(study, owner))
         return study_upload_bytes(study, owner);
-    if (form != UPLOAD_RECORDS || o->pad_to >> o->bits != 0 || study->servers == 2)
+    if (form != UPLOAD_RECORDS || o->pad_to >> o->bits != 0 ||
+        study_setting(study)->records != form)
         return 0;
     return study_records_bytes(study, owner) == UINT64_MAX ? 0 : study_records_bytes(study, owner);
 }
@@ -225,7 +228,8 @@ static enum err plan_encrypted(struct study_reading *r, const yaml_node_t *node,
 
 static bool is_smaller_as_records(const struct study *s, size_t owner)
 {
-    return s->servers == 3 && study_records_bytes(s, owner) < study_counts_bytes(s, owner);
+    return study_setting(s)->records == UPLOAD_RECORDS &&
+           study_records_bytes(s, owner) < study_counts_bytes(s, owner);
 }
 
 enum err study_choose_forms(struct study_reading *r)
@@ -237,7 +241,7 @@ enum err study_choose_forms(struct study_reading *r)
         o->records = o->as == STUDY_RECORDS || method_of(s)->gradients || study_sends_keys(s, i) ||
                      o->columns < s->domain->attributes ||
                      (o->as == STUDY_AUTO && is_smaller_as_records(s, i));
-        if (s->servers == 2 && o->as == STUDY_RECORDS)
+        if (o->as == STUDY_RECORDS && study_setting(s)->records == UPLOAD_ENCRYPTED)
             TRY(plan_encrypted(r, yaml_item(r->file, r->at.owners, i), i));
     }
     if (s->open.most > 0)

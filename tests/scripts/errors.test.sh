@@ -115,9 +115,13 @@ says 2 "--listen's port is \"65535\"" serve study.yaml --key north.key --folder 
 says 2 '--log is "xml"' serve study.yaml --key north.key --folder s --log xml
 says 2 'name a study file, or --server' check study.yaml --server 9100
 says 2 '--server is "north:9100"; write PORT' check --server north:9100
-for more in '--key office.key' --fingerprint '--statement x'; do
+for more in '--key office.key' --fingerprint '--statement x' '--page x' '--token x' --board; do
     # shellcheck disable=SC2086
     says 2 '--receipt and --statement stand alone' check study.yaml --receipt x $more
+done
+for one in '--page x' '--token x' --board; do
+    # shellcheck disable=SC2086
+    says 2 "and so do --page, --token and --board" check study.yaml --key office.key $one
 done
 says 2 '--show makes nothing' keygen --show north.key --renew east.key
 says 2 '--show makes nothing' keygen --show north.key --until 2199-01-01
@@ -194,6 +198,10 @@ says 3 'this is not a public key' check wrong.yaml
 says 3 'needs no signatures' roster sign study.yaml --key north.key
 says 3 "not one of the study's servers" roster sign study.yaml --key hospital-a.key
 says 3 'the terms of this study file are' share study.yaml a.csv --key hospital-a.key --dry-run --fingerprint x
+for asks in --withdraw --status '--keep x'; do
+    # shellcheck disable=SC2086
+    says 3 'the terms of this study file are' share study.yaml --key hospital-a.key $asks --fingerprint x
+done
 chmod 644 office.key
 says 3 'chmod 600 office.key' run study.yaml --key office.key --out x
 chmod 600 office.key
@@ -361,6 +369,7 @@ for ((i = 0; i < 9; i++)); do
 done
 says 0 'and 1 more owner' plan eleven.yaml
 says 2 'give --ranks' plan study.yaml --lanes 2
+says 2 'leave out --ranks' plan study.yaml --simulate --ranks 4
 says 2 '600 ranks of 2 lanes are 1200; a session has 1024 at most' plan study.yaml --ranks 600 --lanes 2
 # 127 codes of 2 bytes at .8 GB/s and 2945 cells of pairs at 130 G/s are 340 ns a row
 sed -e 's/^security: .*/security: semi-honest/' -e 's/max_rows: 8191/&\n    as: records/' -e 's/max_rows: 4095/max_rows: 100000000\n    as: records/' study.yaml >census.yaml

@@ -316,6 +316,9 @@ def errors_are_of_their_kind():
     raises(trefoil.UsageError, "0.9999", model.query, "SELECT COUNT(*) FROM t", 1)
     raises(trefoil.RangeError, "fewer", model.sample, 1 << 60)
     raises(trefoil.RangeError, "fewer", model.sample, 1 << 70)
+    raises(trefoil.RangeError, "fewer", model.sample_arrow, 1 << 70)
+    raises(trefoil.UsageError, "seed", model.sample_arrow, 5, seed=-1)
+    raises(trefoil.UsageError, "seed", model.sample_arrow, 5, seed=1 << 64)
     raises(trefoil.UsageError, "or None", model.query, "SELECT COUNT(*) FROM t", 0.3)
     raises(trefoil.UsageError, "character", trefoil.Model, tree + "\0")
     raises(trefoil.QuestionError, "character", model.marginal, "age\0")
@@ -329,6 +332,7 @@ def errors_are_of_their_kind():
     model.close()
     model.close()
     raises(trefoil.UsageError, "closed", model.query, "SELECT COUNT(*) FROM t")
+    raises(trefoil.UsageError, "closed", model._arrow, None, None)  # also while another thread makes a table
 
 
 def threads_may_share_a_model():

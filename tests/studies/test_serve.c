@@ -711,6 +711,11 @@ TEST(nothing_is_purged_before_its_time)
     assert_int_equal(serve_purge(&h, 0), 5);
     file_says(file(&h, "purge.log"), "cannot be purged yet");
     assert_int_equal(access(file(&h, "server0/purge.txt"), F_OK), -1);
+    /* nor in a folder that is mistyped: a statement that nothing was there would mislead owners */
+    EXPECT(2, file(&h, "purge.log"), 30, "serve", h.s.path, "--key", file(&h, "s0.key"), "--folder",
+           file(&h, "serverO"), "--purge");
+    file_says(file(&h, "purge.log"), "name the folder with which this server has run");
+    assert_int_equal(access(file(&h, "serverO"), F_OK), -1);
     start(&h, 0);
     assert_true(metric(&h, 0, "trefoil_uploads{state=\"complete\"}") == 1);
 }

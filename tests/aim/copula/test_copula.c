@@ -16,7 +16,7 @@
 #include "aim/model/normal.h"
 #include "harness/study.h"
 #include "parties/command/command.h"
-#include "parties/study/method.h"
+#include "parties/study/method_advice.h"
 
 /* --- forms ------------------------------------------------------------------------------------ */
 

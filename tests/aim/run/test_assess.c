@@ -274,7 +274,7 @@ TEST(a_state_keeps_the_assessment)
             assert_true(a.size == b.size && memcmp(a.data, b.data, a.size) == 0);
             assert_int_equal(model_cells(r->model), model_cells(same->model));
         }
-        o.rounds_now = 1;
+        o.wish.rounds = 1;
         unlink(STATE);
         if (way == ANNEALED) { /* a run that stops early is not over */
             struct aim_result *r CLEAN(aim_result_free) = run(&s, &o, 7, &first);

@@ -128,9 +128,9 @@ TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
                                                                                     : NULL);
     o.state_file = path("state");
     r = random_of(3);
-    o.rounds_now = 2;
+    o.wish.rounds = 2;
     part = run(&g, &o, &w, &r);
-    o.rounds_now = 0;
+    o.wish.rounds = 0;
     o.resume = true;
     rest = run(&g, &o, &w, &r);
     assert_int_equal(w.selections, 2);
@@ -218,7 +218,7 @@ TEST(a_state_with_merges_beyond_the_room_is_refused)
                             .workload = g.s.study->workload,
                             .limits = {.rho = 2, .epsilon_slack = 1e-3},
                             .rounds = 2,
-                            .rounds_now = 1,
+                            .wish.rounds = 1,
                             .bounds = {.bits = 10, .counts = 63, .room = 16},
                             .slack = {.select = 1e-6, .marginal = 7.7e-6},
                             .fit_final = 5,

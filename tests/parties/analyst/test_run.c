@@ -824,24 +824,26 @@ TEST(results_that_cannot_be_written_are_told)
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     char longer[FILE_PATH];
     scene_new(&c);
-    const char *folder = support_path(&c.s, "out");
+    struct release_terms terms = {support_path(&c.s, "out"), c.s.study, RHO, 10, 1, &c.log};
     OK(support_table(&t, c.s.study->domain, 300, 1));
     OK(central_run(&result, c.s.study, t, NULL, NULL, NULL, &c.log));
     for (size_t i = 0; i < 3; i++) {
         char said[128];
         c.words[0] = '\0';
         assert_int_equal(mkdir(file(&c, "out/%s", names[i]), 0700), 0);
-        assert_int_equal(release_write(folder, c.s.study, result, RHO, 10, 1, &c.log), ERR_SYSTEM);
+        assert_int_equal(release_write(&terms, result), ERR_SYSTEM);
         snprintf(said, sizeof said, "out/%s", names[i]);
         support_says(c.words, said);
         assert_int_equal(rmdir(file(&c, "out/%s", names[i])), 0);
     }
-    OK(release_write(folder, c.s.study, result, RHO, 0, 1, &c.log));
+    terms.rows = 0;
+    OK(release_write(&terms, result));
+    terms.folder = longer;
     memset(longer, 'x', sizeof longer);
     for (size_t room = 5; room < 12; room += 6) { /* no name fits; only the shortest one does */
         longer[FILE_PATH - room] = '\0';
         c.words[0] = '\0';
-        assert_int_equal(release_write(longer, c.s.study, result, RHO, 10, 1, &c.log), ERR_SYSTEM);
+        assert_int_equal(release_write(&terms, result), ERR_SYSTEM);
         assert_int_equal(run_state_open(&c.state, longer, c.s.study, NULL, &c.log), ERR_SYSTEM);
         support_says(c.words, "this path is too long");
         longer[FILE_PATH - room] = 'x';

@@ -282,6 +282,23 @@ TEST(another_issuer_keeps_invitations)
     assert_int_equal(unlink(earlier), 0);
 }
 
+/* The register has them then: their numbers are not given again. */
+TEST(links_that_cannot_be_written_are_told)
+{
+    struct invite_office w CLEAN(invite_office_free) = invite_office_new(*state);
+    char line[512];
+    struct invite i;
+    assert_int_equal(CALL(&w, "admit", w.path[STUDY], "--key", w.path[ISSUER], "--tokens",
+                          w.path[TOKENS], "--invite", "2", "--until", LATER, "--links",
+                          "/nowhere/links.txt"),
+                     1);
+    support_says(w.o.err, "has invitations 0 to 1, whose links are lost");
+    assert_int_equal(INVITE(&w, "1", LATER, "--page", "https://x"), 0);
+    line_of(w.path[TOKENS], 2, line);
+    OK(invite_parse(&i, line));
+    assert_int_equal(i.number, 2);
+}
+
 /* Which of them a person has taken up is not for the order of lines to say. */
 TEST(several_links_are_nobodys)
 {

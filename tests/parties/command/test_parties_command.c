@@ -544,6 +544,23 @@ TEST(from_nothing_to_a_checked_study)
     check_choices();
 }
 
+/* The same with a provider and a keeper, which are no list. */
+TEST(keys_of_a_provider_and_a_keeper_are_put_in)
+{
+    static const char *const names[] = {"north", "east", "hospital-a", "hospital-b", "office"};
+    struct command_outcome o;
+    TREFOIL(EXIT_OK, &o, "init", "--provider");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        TREFOIL(EXIT_OK, &o, "check", "study.yaml");
+        support_says(o.out, "not yet: ");
+        TREFOIL(EXIT_OK, &o, "keygen", names[i], "--name", names[i], "--into", "study.yaml");
+    }
+    TREFOIL(EXIT_CONFIG, &o, "keygen", "other", "--name", "east", "--into", "study.yaml");
+    support_says(o.err, "east has another key here already");
+    TREFOIL(EXIT_OK, &o, "check", "study.yaml", "--key", "east");
+    support_says(o.out, "You are the keeper");
+}
+
 TEST(init_replaces_nothing)
 {
     struct command_outcome o;

@@ -208,7 +208,8 @@ static void run_joining(const struct refit_stage *g)
     OK(aim_run(&result, &options, &backend, NULL));
     assert_true(result->measurement[0].total > 0);
     OK(file_folder(support_path(&g->s, "joined"), NULL));
-    OK(release_write(support_path(&g->s, "joined"), study, result, 1, 0, 1, NULL));
+    OK(release_write(&(struct release_terms){support_path(&g->s, "joined"), study, 1, 0, 1, NULL},
+                     result));
 }
 
 TEST(who_joined_is_counted_as_in_the_run)

@@ -146,7 +146,8 @@ static void write_result(struct report_stage *g)
     stats.rho = limits.rho;
     result->known = given;
     result->knowns = g->knowns;
-    OK(release_write(g->folder, g->s.study, result, limits.rho, 10, 1, &silent));
+    OK(release_write(&(struct release_terms){g->folder, g->s.study, limits.rho, 10, 1, &silent},
+                     result));
     OK(run_stats_write(g->folder, &stats, &silent));
 }
 

@@ -60,16 +60,17 @@ static const char *verdict_of(struct verdict_stage *g)
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct copula_result *copula CLEAN(copula_result_free) = NULL;
     const char *folder = support_path(&g->s, "result");
+    const struct release_terms terms = {folder, s, 1, 10, 1, &quiet};
     OK(file_folder(folder, &quiet));
     if (method_of(s)->forms) {
         OK(central_copula(&copula, s, g->table, NULL, &quiet));
-        OK(release_copula(folder, s, copula, 1, 10, 1, &quiet));
+        OK(release_copula(&terms, copula));
         run_stats_copula(&stats, copula);
     } else {
         OK(central_run(&result, s, g->table, NULL, NULL, NULL, &quiet));
         for (size_t i = 0; i < result->measurements; i++)
             result->population[i] = s->owners;
-        OK(release_write(folder, s, result, 1, 10, 1, &quiet));
+        OK(release_write(&terms, result));
         run_stats_aim(&stats, result);
     }
     OK(run_stats_write(folder, &stats, &quiet));

@@ -1,7 +1,7 @@
 /* parties/study: a study with a provider and a keeper: its terms, and what does not go with it. */
 #include "tests/support/parse.h"
 
-#include "parties/study/study_text.h"
+#include "parties/study/study_setting.h"
 #include "parties/study/study_uploads.h"
 
 static const char three[] = "servers:\n"
@@ -44,7 +44,7 @@ TEST(a_provider_and_a_keeper_take_the_place_of_servers)
     assert_int_equal(s->server[1].port, 7110);
     assert_int_equal(s->noise_by, NOISE_BY_JOINT);
     assert_int_equal(s->noise, NOISE_DISCRETE);
-    assert_string_equal(study_all_servers(s), "both");
+    assert_string_equal(study_setting(s)->all, "both");
     for (size_t i = 0; i < s->owners; i++) {
         assert_false(s->owner[i].records);
         assert_int_equal(study_upload_form(s, i), UPLOAD_WORDS);

@@ -369,6 +369,31 @@ def _text(text: str, what: str) -> bytes:
     return text.encode()
 
 
+def _count(rows: Optional[int]) -> int:
+    """How many rows to draw; 0: as many as the model stands for."""
+    if rows is None:
+        return 0
+    rows = operator.index(rows)
+    if rows < 1:
+        raise UsageError(f"rows must be 1 or more, not {rows}")
+    if rows > sys.maxsize:
+        raise RangeError(f"{rows} rows are too many; ask for fewer")
+    return rows
+
+
+def _seed(seed: int) -> int:
+    seed = operator.index(seed)
+    if not 0 <= seed < 1 << 63:
+        raise UsageError(f"a seed is a number from 0 to 2^63 - 1, not {seed}")
+    return seed
+
+
+def _sampling(sampling: Optional[str]) -> int:
+    if sampling not in _SAMPLING:
+        raise UsageError(f'sampling is "rounded" or "independent", not {sampling!r}')
+    return _SAMPLING[sampling]
+
+
 class Model:
     """A released model: the folder of a result, or its file `model`.
 
@@ -435,15 +460,11 @@ class Model:
 
     def queries(self, sql: str, level: Optional[float] = 0.95) -> List[Answer]:
         """The answers to several questions, with a ; between two: faster than one after the other."""
-        if level is not None and not 0.5 <= level <= 0.9999:
-            raise UsageError(f"a level is a number from 0.5 to 0.9999, or None for no intervals; not {level}")
-        text = _text(sql, "a question")
 
         def read(r: Any) -> List[Answer]:
             return [self._answer(r.answer[i].contents) for i in range(r.count)]
 
-        return self._result(_lib.trefoil_query, _lib.trefoil_answers_free, _c.trefoil_answers, read,
-                            text, 0.0 if level is None else float(level))
+        return self._asked(sql, level, read)
 
     def sample(self, rows: Optional[int] = None, *, seed: int = 1, sampling: Optional[str] = None,
                where: Optional[str] = None, frame: Optional[bool] = None) -> Union[Dict[str, List[Any]], pandas.DataFrame]:
@@ -458,19 +479,12 @@ class Model:
         DataFrame if pandas is installed. A missing value is None in lists, NaN or NA in a
         DataFrame.
         """
-        if rows is not None:
-            rows = operator.index(rows)
-            if rows < 1:
-                raise UsageError(f"rows must be 1 or more, not {rows}")
-            if rows > sys.maxsize:
-                raise RangeError(f"{rows} rows are too many; ask for fewer")
-        if sampling not in _SAMPLING:
-            raise UsageError(f'sampling is "rounded" or "independent", not {sampling!r}')
+        count, how = _count(rows), _sampling(sampling)
         if where is None:
-            return self._drawn(frame, seed, _lib.trefoil_sample, rows or 0, after=(_SAMPLING[sampling],))
+            return self._drawn(frame, seed, _lib.trefoil_sample, count, after=(how,))
         if sampling == "rounded":
             raise UsageError("rows on condition are independent: leave out sampling")
-        return self._drawn(frame, seed, _lib.trefoil_sample_where, _text(where, "a condition"), rows or 0)
+        return self._drawn(frame, seed, _lib.trefoil_sample_where, _text(where, "a condition"), count)
 
     def complete(self, rows: Any, *, seed: int = 1,
                  frame: Optional[bool] = None) -> Union[Dict[str, List[Any]], pandas.DataFrame]:
@@ -494,41 +508,32 @@ class Model:
 
     def _drawn(self, frame: Optional[bool], seed: int, call: Callable[..., int], *arguments: Any,
                after: Tuple[int, ...] = ()) -> Union[Dict[str, List[Any]], pandas.DataFrame]:
-        seed = operator.index(seed)
-        if not 0 <= seed < 1 << 63:
-            raise UsageError(f"a seed is a number from 0 to 2^63 - 1, not {seed}")
         if frame:
             _need_pandas()
         read: Callable[[Any], Any] = self._frame if frame or frame is None and _have_pandas() else self._lists
         drawn: Union[Dict[str, List[Any]], pandas.DataFrame] = self._result(
-            call, _lib.trefoil_rows_free, _c.trefoil_rows, read, *arguments, seed, *after)
+            call, _lib.trefoil_rows_free, _c.trefoil_rows, read, *arguments, _seed(seed), *after)
         return drawn
 
     def query_arrow(self, sql: str, level: Optional[float] = 0.95) -> Arrow:
         """The answer to one question, for libraries that take Arrow's C data interface."""
-        if level is not None and not 0.5 <= level <= 0.9999:
-            raise UsageError(f"a level is a number from 0.5 to 0.9999, or None for no intervals; not {level}")
 
         def read(r: Any) -> Arrow:
             if r.count != 1:
                 raise QuestionError(f"there are {r.count} questions here; ask one")
             return self._arrow(_lib.trefoil_answer_arrow, r.answer[0])
 
-        return self._result(_lib.trefoil_query, _lib.trefoil_answers_free, _c.trefoil_answers, read,
-                            _text(sql, "a question"), 0.0 if level is None else float(level))
+        return self._asked(sql, level, read)
 
     def sample_arrow(self, rows: Optional[int] = None, *, seed: int = 1, sampling: Optional[str] = None) -> Arrow:
         """As sample(), for libraries that take Arrow's C data interface."""
-        if rows is not None and operator.index(rows) < 1:
-            raise UsageError(f"rows must be 1 or more, not {rows}")
-        if sampling not in _SAMPLING:
-            raise UsageError(f'sampling is "rounded" or "independent", not {sampling!r}')
         return self._result(_lib.trefoil_sample, _lib.trefoil_rows_free, _c.trefoil_rows,
-                            lambda r: self._arrow(_lib.trefoil_rows_arrow, ctypes.pointer(r)), rows or 0, seed, _SAMPLING[sampling])
+                            lambda r: self._arrow(_lib.trefoil_rows_arrow, ctypes.pointer(r)),
+                            _count(rows), _seed(seed), _sampling(sampling))
 
     def _arrow(self, call: Callable[..., int], result: Any) -> Arrow:
         schema, array, error = _c.ArrowSchema(), _c.ArrowArray(), _c.trefoil_error()
-        self._check(call(self._handle, result, schema, array, error), error)
+        self._call(call, result, schema, array, error)
         return Arrow(schema, array)
 
     def marginal(self, *columns: str) -> Marginal:
@@ -568,13 +573,23 @@ class Model:
         if status != _c.OK:
             raise _ERRORS.get(status, Error)(error.text.decode(errors="replace"))
 
-    def _result(self, call: Callable[..., int], free: Callable[..., None], kind: Any,
-                read: Callable[[Any], _T], *arguments: Any) -> _T:
-        error, result = _c.trefoil_error(), ctypes.POINTER(kind)()
+    def _call(self, call: Callable[..., int], *arguments: Any) -> None:
+        """A function of the library, with an error as its last argument: one at a time."""
         with self._lock:
             if not self._handle:
                 raise UsageError("the model is closed")
-            self._check(call(self._handle, *arguments, result, error), error)
+            self._check(call(self._handle, *arguments), arguments[-1])
+
+    def _asked(self, sql: str, level: Optional[float], read: Callable[[Any], _T]) -> _T:
+        if level is not None and not 0.5 <= level <= 0.9999:
+            raise UsageError(f"a level is a number from 0.5 to 0.9999, or None for no intervals; not {level}")
+        return self._result(_lib.trefoil_query, _lib.trefoil_answers_free, _c.trefoil_answers, read,
+                            _text(sql, "a question"), 0.0 if level is None else float(level))
+
+    def _result(self, call: Callable[..., int], free: Callable[..., None], kind: Any,
+                read: Callable[[Any], _T], *arguments: Any) -> _T:
+        result = ctypes.POINTER(kind)()
+        self._call(call, *arguments, result, _c.trefoil_error())
         try:
             return read(result.contents)
         finally:

@@ -1,4 +1,5 @@
-/* The servers of a study in words: who sees what, and what each is trusted with. */
+#include "parties/study/study_setting.h"
+
 #include "parties/study/study_ports.h"
 #include "parties/study/study_text.h"
 #include "parties/study/study_uploads.h"
@@ -45,20 +46,20 @@ static const char *about_noise(enum noise_by by)
     return "";
 }
 
-static void describe_pair(FILE *out, const struct study *study, bool listed)
+static void pair_holds(FILE *out, const struct study *study)
+{
+    fputs(
+        study_encrypts(study)
+            ? "\nServers: a provider, which computes on masked counts and encrypted rows, and\n"
+              "a keeper, which holds the masks and keys. What each has is random by itself.\n"
+            : "\nServers: a provider, which computes on masked counts, and a keeper, which holds\n"
+              "the masks. What each has is random by itself.\n",
+        out);
+}
+
+static void pair_is_trusted(FILE *out, const struct study *study)
 {
     const bool encrypts = study_encrypts(study);
-    if (!listed) {
-        fputs(
-            encrypts
-                ? "\nServers: a provider, which computes on masked counts and encrypted rows, and\n"
-                  "a keeper, which holds the masks and keys. What each has is random by itself.\n"
-                : "\nServers: a provider, which computes on masked counts, and a keeper, which "
-                  "holds\n"
-                  "the masks. What each has is random by itself.\n",
-            out);
-        return;
-    }
     fprintf(out,
             "  The provider sees of each owner the counts plus a mask, which is random to it.\n"
             "  The keeper sees the seed of that mask, which is random to it, too. Each also\n"
@@ -83,48 +84,78 @@ static void describe_pair(FILE *out, const struct study *study, bool listed)
             about_noise(study->noise_by), encrypts ? "rows" : "counts");
 }
 
-struct words_text study_server_role(const struct study *s, size_t server)
+static void three_hold(FILE *out, const struct study *study)
 {
-    struct words_text role;
-    if (s->servers == 2)
-        snprintf(role.text, sizeof role.text, "%s", server == 0 ? "provider" : "keeper");
-    else
-        snprintf(role.text, sizeof role.text, "%zu", server);
-    return role;
+    (void)study;
+    fputs("\nServers: each sees one share of everything, which by itself is random, and\n"
+          "the noisy results.\n",
+          out);
+}
+
+static void three_are_trusted(FILE *out, const struct study *study)
+{
+    if (study_lanes_most(study, 0) > 1)
+        fprintf(out,
+                "  For each lane beyond the first a server uses two more ports, behind these:\n"
+                "  up to %u lanes (serve --lanes N; by default one for each processor).\n",
+                study_lanes_most(study, 0));
+    fputs("  Any two servers that collude can read everything. The guarantee against\n"
+          "  servers holds while no two do.\n",
+          out);
+    fputs(about_servers(study->security), out);
+}
+
+const struct study_setting *study_setting(const struct study *study)
+{
+    static const struct study_setting settings[STUDY_SERVERS_MOST + 1] = {
+        [2] = {.counts = UPLOAD_WORDS,
+               .records = UPLOAD_ENCRYPTED,
+               .all = "both",
+               .together = "A provider and a keeper",
+               .neighbours = "the other server",
+               .have = "has",
+               .called = {"provider", "keeper"},
+               .before = {"the", "The"},
+               .left_out = "does not open under the key that came with it",
+               .titles = {"Provider", "Keeper"},
+               .holdings = {{"masked counts", "the seeds of the masks"},
+                            {"masked counts and encrypted rows", "the seeds of masks and keys"}},
+               .warning = " There is no third server that could notice. An owner that lies about "
+                          "its rows can make results useless, and learns nothing by it.",
+               .hold = pair_holds,
+               .trusted = pair_is_trusted},
+        [3] = {.records = UPLOAD_RECORDS,
+               .all = "all three",
+               .together = "Three servers",
+               .neighbours = "both neighbours",
+               .have = "have",
+               .called = {"0", "1", "2"},
+               .before = {"server", "Server"},
+               .left_out = "is not sorted by person",
+               .titles = {"Server", "Server", "Server"},
+               .holdings = {{"shares", "shares", "shares"}},
+               .warning = "",
+               .hold = three_hold,
+               .trusted = three_are_trusted},
+    };
+    return &settings[study->servers];
 }
 
 void study_describe_servers(FILE *out, const struct study *s)
 {
-    if (s->servers == 2)
-        describe_pair(out, s, false);
-    else
-        fputs("\nServers: each sees one share of everything, which by itself is random, and\n"
-              "the noisy results.\n",
-              out);
+    const struct study_setting *words = study_setting(s);
+    words->hold(out, s);
     for (size_t i = 0; i < s->servers; i++) {
         const struct study_server *server = &s->server[i];
         size_t at = 28;
-        fprintf(out, "  %s %-*s tcp://%s, ports %u to %u\n  %-20s key %s\n",
-                study_server_role(s, i).text, 19 - (int)strlen(study_server_role(s, i).text),
-                s->server[i].name, s->server[i].host, s->server[i].port,
-                s->server[i].port + STUDY_PORTS - 1u, "",
-                public_identity_fingerprint(&s->server[i].key).text);
+        fprintf(out, "  %s %-*s tcp://%s, ports %u to %u\n  %-20s key %s\n", words->called[i],
+                19 - (int)strlen(words->called[i]), server->name, server->host, server->port,
+                server->port + STUDY_PORTS - 1u, "",
+                public_identity_fingerprint(&server->key).text);
         if (server->ranks > 0)
             fprintf(out, "  %-20s ranks", "");
         for (size_t k = 0; k < server->ranks; k++)
             study_wrap(out, &at, server->rank[k], k + 1 < server->ranks ? "," : "\n");
     }
-    if (s->servers == 2) {
-        describe_pair(out, s, true);
-        return;
-    }
-    if (study_lanes_most(s, 0) > 1)
-        fprintf(out,
-                "  For each lane beyond the first a server uses two more ports, behind these:\n"
-                "  up to %u lanes (serve --lanes N; by default one for each processor).\n",
-                study_lanes_most(s, 0));
-    fputs("  Any two servers that collude can read everything. The guarantee against\n"
-          "  servers holds while no two do.\n",
-          out);
-    fputs(about_servers(s->security), out);
+    words->trusted(out, s);
 }
