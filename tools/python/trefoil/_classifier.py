@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import bisect
-import datetime
 import json
 import os
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Union
 
 from . import FileError, FormatError, UsageError
 
@@ -79,11 +78,14 @@ class Classifier:
 
     def _codes(self, column: Dict[str, Any], values: Sequence[Any]) -> List[int]:
         texts = {text: code for code, text in enumerate(column.get("labels", ()))}
-        missing = {column.get("missing"), *column.get("missing_too", ())}
+        missing: Set[Any] = {column.get("missing"), *column.get("missing_too", ())}
+        if column["kind"] in ("integer", "numeric"):
+            missing |= {_number(text) for text in missing}
+        missing.discard(None)
         return [self._code(column, texts, missing, value) for value in values]
 
     def _code(self, column: Dict[str, Any], texts: Mapping[str, int], missing: Any, value: Any) -> int:
-        lacks = value is None or value != value or str(value).strip() in missing
+        lacks = value is None or value != value or str(value).strip() in missing or _number(value) in missing
         if not lacks and column["kind"] == "categorical":
             lacks = str(value) not in texts
         if lacks:
@@ -96,15 +98,24 @@ class Classifier:
             if column["kind"] == "integer":
                 return min(max(int(value), column["min"]), column["max"]) - column["min"]
             edges = column["edges"]
-            at = (_date(value) if column["kind"] == "date" else float(value))
+            at = (_date(value, len(edges[0])) if column["kind"] == "date" else float(value))
         except ValueError:
             raise UsageError(f"{column['name']} cannot be {value!r}") from None
         code = min(max(bisect.bisect_right(edges, at) - 1, 0), len(edges) - 2)
         return code - 1 if code > 0 and edges[code - 1] == edges[code] == at else code
 
 
-def _date(value: Any) -> str:
-    return value.isoformat() if isinstance(value, datetime.date) else str(value)
+def _number(value: Any) -> Optional[float]:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _date(value: Any, size: int) -> str:
+    """As edges are written: a datetime with a blank before its time, and no finer than the column's unit."""
+    text = str(value).replace("T", " ")
+    return (text if len(text) > 10 else text + " 00:00:00")[:size]
 
 
 def _values(rows: Any, name: str) -> Sequence[Any]:
