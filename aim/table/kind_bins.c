@@ -25,7 +25,7 @@ const char *kind_print_number(const struct domain_attribute *a, double number, i
 {
     (void)a;
     if (digits > 0)
-        snprintf(room, COLUMN_TEXT, "%.*g", digits, number);
+        number_round(room, COLUMN_TEXT, number, digits);
     else
         number_shortest(room, COLUMN_TEXT, number);
     return room;
