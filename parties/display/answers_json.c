@@ -24,7 +24,7 @@ static json_t *group_json(const struct question *q, size_t i, uint32_t code)
                : code_json(a, code);
 }
 
-static json_t *date_json(const struct question *q, size_t item, double number)
+static json_t *quoted_json(const struct question *q, size_t item, double number)
 {
     char room[COLUMN_TEXT];
     return json_string(domain_print(question_item_column(q, item), number, 0, room));
@@ -35,8 +35,8 @@ static json_t *number_json(const struct question *q, size_t item, bool known, do
     return !known ? json_null()
            : aggregate_is_code(q->item[item].aggregate)
                ? code_json(question_item_column(q, item), (uint32_t)number)
-           : question_item_is_date(q, item) ? date_json(q, item, number)
-                                            : json_real(number);
+           : question_item_is_quoted(q, item) ? quoted_json(q, item, number)
+                                              : json_real(number);
 }
 
 static json_t *value_json(const struct answers_entry *e, size_t item, const struct answer_value *v)

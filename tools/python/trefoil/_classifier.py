@@ -79,26 +79,26 @@ class Classifier:
     def _codes(self, column: Dict[str, Any], values: Sequence[Any]) -> List[int]:
         texts = {text: code for code, text in enumerate(column.get("labels", ()))}
         missing: Set[Any] = {column.get("missing"), *column.get("missing_too", ())}
-        if column["kind"] in ("integer", "numeric"):
+        if "labels" not in column:
             missing |= {_number(text) for text in missing}
         missing.discard(None)
         return [self._code(column, texts, missing, value) for value in values]
 
     def _code(self, column: Dict[str, Any], texts: Mapping[str, int], missing: Any, value: Any) -> int:
         lacks = value is None or value != value or str(value).strip() in missing or _number(value) in missing
-        if not lacks and column["kind"] == "categorical":
+        if not lacks and "labels" in column:
             lacks = str(value) not in texts
         if lacks:
             if column.get("missing") is None:
                 raise UsageError(f"{column['name']} cannot be {value!r}")
             return column["size"] - 1
-        if column["kind"] == "categorical":
+        if "labels" in column:
             return texts[str(value)]
         try:
-            if column["kind"] == "integer":
+            if "min" in column:
                 return min(max(int(value), column["min"]), column["max"]) - column["min"]
             edges = column["edges"]
-            at = (_date(value, len(edges[0])) if column["kind"] == "date" else float(value))
+            at = _date(value, len(edges[0])) if isinstance(edges[0], str) else float(value)
         except ValueError:
             raise UsageError(f"{column['name']} cannot be {value!r}") from None
         code = min(max(bisect.bisect_right(edges, at) - 1, 0), len(edges) - 2)
