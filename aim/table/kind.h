@@ -62,8 +62,8 @@ struct column_kind {
     enum err (*read)(struct domain_attribute *a, struct reader *r) MUST_CHECK;
     /* Checks an attribute and adds a copy of it at the end of a domain. */
     enum err (*add)(struct domain *d, const struct domain_attribute *a, struct log *log) MUST_CHECK;
-    /* Sets what describes the values in an object of JSON; not 0: it failed. */
-    int (*json)(const struct domain_attribute *a, struct json_t *object);
+    /* Sets what describes the values in an object of JSON (aim/table/lists.h). */
+    void (*json)(const struct domain_attribute *a, struct json_t **object);
 };
 
 extern const struct column_kind column_labels, column_whole, column_bins, column_date;

@@ -113,22 +113,22 @@ static json_t *edges_json(const struct domain_attribute *a)
 {
     json_t *list = json_array();
     char room[COLUMN_TEXT];
-    int failed = 0;
     for (uint32_t i = 0; i <= a->values; i++)
-        failed |= json_array_append_new(list, json_string(spell(a, a->edges[i], room)));
-    return list_unless(failed, list);
+        list_append(&list, json_string(spell(a, a->edges[i], room)));
+    return list;
 }
 
-static int set_json(const struct domain_attribute *a, json_t *object)
+static void set_json(const struct domain_attribute *a, json_t **object)
 {
     struct calendar *c = a->calendar;
     char *formats[CALENDAR_FORMATS];
-    int failed = json_object_set_new(object, "unit", json_string(calendar_unit_words[c->unit]));
+    list_set(object, "unit", json_string(calendar_unit_words[c->unit]));
     for (uint32_t i = 0; i < c->formats; i++)
         formats[i] = c->format[i];
     if (c->formats > 0)
-        failed |= json_object_set_new(object, "format", list_texts(formats, c->formats));
-    return failed | json_object_set_new(object, "edges", edges_json(a)) | kind_tail_json(a, object);
+        list_set(object, "format", list_texts(formats, c->formats));
+    list_set(object, "edges", edges_json(a));
+    kind_tail_json(a, object);
 }
 
 const struct column_kind column_date = {.byte = 3,

@@ -55,9 +55,9 @@ static enum err add_copy(struct domain *d, const struct domain_attribute *a, str
                                   a->policy, log);
 }
 
-static int set_json(const struct domain_attribute *a, json_t *object)
+static void set_json(const struct domain_attribute *a, json_t **object)
 {
-    return json_object_set_new(object, "labels", list_texts(a->labels, a->values));
+    list_set(object, "labels", list_texts(a->labels, a->values));
 }
 
 const struct column_kind column_labels = {.byte = 0,
