@@ -112,7 +112,7 @@ TEST(neighbours_merge_and_ranges_are_sets)
     assert_int_equal(known.spans, 1);
     assert_true(pool.span[known.first].from == domain_number(d->attribute, 0) - 0.5);
     assert_true(pool.span[known.first].below == domain_last(d->attribute) + 0.5);
-    OK(densities_even(&even, d));
+    OK(densities_of(&even, d, NULL, NULL));
     assert_true(density_whole(even.of[0], 2).mean == domain_number(d->attribute, 2));
 }
 
