@@ -24,8 +24,7 @@ static enum err make_part(struct parser *p, size_t at, struct question_item *fro
                           struct question **part)
 {
     const struct domain_attribute *a = &p->domain->attribute[from->column];
-    const bool quoted =
-        !from->rows && domain_is_quoted(a) && from->aggregate != AGGREGATE_COUNT;
+    const bool quoted = !from->rows && domain_is_quoted(a) && from->aggregate != AGGREGATE_COUNT;
     if (aggregate_has_parts(from->aggregate) || aggregate_is_code(from->aggregate) ||
         aggregate_is_extreme(from->aggregate) || quoted)
         return lexer_fail(&p->lexer, at,

@@ -20,13 +20,6 @@ struct copula_run {
     struct ask ask; /* of the round; what it points to is owned */
 };
 
-/* The rho that is left for a person's single row. */
-static double left(const struct copula_run *r)
-{
-    const double k = ledger_rows_per_person(r->ledger);
-    return ledger_remaining(r->ledger) / (k * k);
-}
-
 /* A rho that would buy, by itself, as little noise as all who make some add together. */
 static double noisy(const struct copula_run *r, double rho)
 {
@@ -135,9 +128,10 @@ static enum err look_first(struct copula_run *r)
         TRY(copula_set_shares(&r->column[i], y, model->total));
         memcpy(model->share[i], r->column[i].share, d->attribute[i].size * sizeof **model->share);
     }
-    TRY(copula_noise_clip(r->column, d->attributes, noisy(r, left(r)), model->total, r->o->clip,
-                          &r->result->clip));
-    TRY(copula_noise_groups(r->column, d->attributes, noisy(r, left(r)), model->total, groups));
+    TRY(copula_noise_clip(r->column, d->attributes, noisy(r, ledger_left(r->ledger)), model->total,
+                          r->o->clip, &r->result->clip));
+    TRY(copula_noise_groups(r->column, d->attributes, noisy(r, ledger_left(r->ledger)),
+                            model->total, groups));
     return keep_groups(r);
 }
 
@@ -175,7 +169,7 @@ static double steps(const struct copula_run *r)
  */
 static enum err choose_kappa(struct copula_run *r)
 {
-    const double most = ledger_squared(left(r));
+    const double most = ledger_squared(ledger_left(r->ledger));
     r->kappa = 0x1p30; /* fine enough that rounding does not matter */
     if (!(squares(r) > 0))
         return ERR_OK; /* no column has two codes with rows: the forms say nothing */

@@ -163,8 +163,8 @@ static json_t *document(const struct output_terms *o)
     const bool merged = o->merges != NULL && merges_any(o->merges);
     json_t *root = json_pack(
         "{s:s, s:f, s:f, s:f, s:i, s:f}", "format",
-        merged ? "trefoil-measurements-2" : "trefoil-measurements-1", "epsilon", o->epsilon, "delta",
-        o->delta, "rho", o->rho, "rows_per_person",
+        merged ? "trefoil-measurements-2" : "trefoil-measurements-1", "epsilon", o->epsilon,
+        "delta", o->delta, "rho", o->rho, "rows_per_person",
         o->rows_per_person != 0 ? (int)o->rows_per_person : 1, "total", o->total);
     json_t *sizes = json_object(), *attributes = json_array();
     for (size_t i = 0; i < o->domain->attributes; i++) {

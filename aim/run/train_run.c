@@ -82,13 +82,6 @@ double train_length(const struct train_result *r, unsigned step)
     return sqrt(squares) / (double)s->multiplier;
 }
 
-/* The rho that is left for a person's single row. */
-static double left(const struct train_run *r)
-{
-    const double k = ledger_rows_per_person(r->ledger);
-    return ledger_remaining(r->ledger) / (k * k);
-}
-
 /* --- requests --------------------------------------------------------------------------------- */
 
 static enum err pay_and_ask(struct train_run *r, struct ask_price *price, struct ask_told *told)
@@ -183,7 +176,8 @@ static enum err take_step(struct train_run *r, struct train_step *s, unsigned t)
     const struct features *f = r->o->features;
     const uint32_t n = r->result->weights;
     double scale;
-    TRY(ask_at(r, s, r->w, train_multiplier(f, r->o->steps - t, left(r) - r->reserve)));
+    TRY(ask_at(r, s, r->w,
+               train_multiplier(f, r->o->steps - t, ledger_left(r->ledger) - r->reserve)));
     if (s->lost)
         return ERR_OK;
     scale = r->result->rate / ((double)s->multiplier * r->result->rows * (double)f->r2);
@@ -245,7 +239,7 @@ static enum err take_test(struct train_run *r)
     enum err e;
     r->ask.kind = ASK_TEST;
     r->ask.round = out->steps;
-    e = ask_at(r, s, out->weight, train_test_multiplier(r->o->features, left(r)));
+    e = ask_at(r, s, out->weight, train_test_multiplier(r->o->features, ledger_left(r->ledger)));
     if (e == ERR_BUDGET || (e == ERR_OK && s->lost))
         log_warn(r->log, "the test is left out: it %s",
                  s->lost ? "was lost" : "does not fit what is left of the budget");

@@ -89,12 +89,12 @@ static json_t *test_json(const struct tested *t)
 static json_t *document(const struct classifier *c)
 {
     const struct features *f = c->features;
-    json_t *root = json_pack(
-        "{s:s, s:f, s:f, s:f, s:i, s:f, s:s, s:o, s:I, s:o, s:o}", "format", FORMAT, "epsilon",
-        c->epsilon, "delta", c->delta, "rho", c->rho, "rows_per_person", (int)c->rows_per_person,
-        "sigma", c->sigma, "target", f->domain->attribute[f->target].name, "classes",
-        classes_json(f), "norm", (json_int_t)lround(sqrt(f->norm2)), "columns",
-        columns_json(f->domain), "feature_names", names_json(f));
+    json_t *root = json_pack("{s:s, s:f, s:f, s:f, s:i, s:f, s:s, s:o, s:I, s:o, s:o}", "format",
+                             FORMAT, "epsilon", c->epsilon, "delta", c->delta, "rho", c->rho,
+                             "rows_per_person", (int)c->rows_per_person, "sigma", c->sigma,
+                             "target", f->domain->attribute[f->target].name, "classes",
+                             classes_json(f), "norm", (json_int_t)lround(sqrt(f->norm2)), "columns",
+                             columns_json(f->domain), "feature_names", names_json(f));
     if (c->tested != NULL)
         list_set(&root, "test", test_json(c->tested));
     put_numbers(&root, c);

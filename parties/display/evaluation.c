@@ -264,8 +264,8 @@ static json_t *columns(const struct evaluation *e)
             deviation[k] = c->of[k].deviation;
         }
         list_append(&list, json_pack("{s:s, s:o, s:o}", "column", name_of(e, c->attribute), "mean",
-                                with_real(c->real.mean, mean), "deviation",
-                                with_real(c->real.deviation, deviation)));
+                                     with_real(c->real.mean, mean), "deviation",
+                                     with_real(c->real.deviation, deviation)));
     }
     return list;
 }
@@ -324,10 +324,10 @@ enum err evaluation_json(FILE *out, const struct evaluation *e)
     enum err failure;
     if (e->model)
         list_set(&root, "likelihood",
-            json_pack("{s:o, s:o, s:I}", "codes",
-                      model_and_alone(e->likelihood.codes, e->alone.codes), "numbers",
-                      model_and_alone(e->likelihood.numbers, e->alone.numbers), "impossible",
-                      (json_int_t)e->impossible));
+                 json_pack("{s:o, s:o, s:I}", "codes",
+                           model_and_alone(e->likelihood.codes, e->alone.codes), "numbers",
+                           model_and_alone(e->likelihood.numbers, e->alone.numbers), "impossible",
+                           (json_int_t)e->impossible));
     if (e->questions > 0)
         list_set(&root, "questions", questions(e));
     failure = root != NULL ? list_print(root, JSON_INDENT(1), &text) : ERR_NOMEM;

@@ -87,7 +87,8 @@ static json_t *datatype(const struct domain_attribute *a)
     const struct calendar *c = a->calendar;
     if (domain_is_quoted(a)) /* in whatever format: readers of CSVW know others than strptime()'s */
         return json_pack("{s:s}", "base",
-                         c == NULL || c->formats > 0 || c->unit != CALENDAR_DAY ? "string" : "date");
+                         c == NULL || c->formats > 0 || c->unit != CALENDAR_DAY ? "string"
+                                                                                : "date");
     if (!domain_has_numbers(a))
         return json_pack("{s:s, s:o}", "base", "string", "format", labels_of(a));
     return json_pack("{s:s, s:f, s:f}", "base",

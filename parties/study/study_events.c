@@ -57,9 +57,9 @@ static enum err read_number(struct study_reading *r, const yaml_node_t *node, st
     const struct domain_attribute *a;
     TRY(study_read_attribute(r, node, "number", &e->number));
     a = &r->study->domain->attribute[e->number];
-    if (!domain_has_numbers(a) || a->missing != NULL || a->values < 4 ||
-        domain_number(a, 0) != 0 || domain_number(a, 1) != 1 || domain_number(a, 2) != 2 ||
-        domain_number(a, 3) != 3 || (domain_has_bins(a) && !a->whole) || a->policy != DOMAIN_CLIP)
+    if (!domain_has_numbers(a) || a->missing != NULL || a->values < 4 || domain_number(a, 0) != 0 ||
+        domain_number(a, 1) != 1 || domain_number(a, 2) != 2 || domain_number(a, 3) != 3 ||
+        (domain_has_bins(a) && !a->whole) || a->policy != DOMAIN_CLIP)
         return yaml_error(r->file, node,
                           "%.64s counts the events of a person: it needs kind: integer, neither "
                           "`missing` nor `outside`, and 0, 1 and 2 as values or bins of their own: "

@@ -63,9 +63,10 @@ static enum err read_edge(struct study_reading *r, const yaml_node_t *node,
     if (domain_is_quoted(a)) {
         TRY(yaml_text(r->file, node, a->name, &text));
         if (!a->kind->spelt(a, text, &v, &end))
-            return yaml_error(r->file, node,
-                              "%.64s is \"%.64s\"; write a %s such as %s, no finer than it has them",
-                              a->name, text, a->kind->noun, edge_text(a, 0, room));
+            return yaml_error(
+                r->file, node,
+                "%.64s is \"%.64s\"; write a %s such as %s, no finer than it has them", a->name,
+                text, a->kind->noun, edge_text(a, 0, room));
     } else {
         TRY(yaml_number(r->file, node, a->name, -1e300, 1e300, &v));
         end = v;

@@ -223,8 +223,9 @@ TEST(modes_and_missing_values)
 /* Two tables of three and six rows, whose errors can be worked out by hand. */
 TEST(errors_are_relative)
 {
-    static const char text[] = "SELECT COUNT(*), SUM(load), AVG(load), MODE(ward), SUM(load) / COUNT(*) FROM t "
-                               "WHERE age < 25";
+    static const char text[] =
+        "SELECT COUNT(*), SUM(load), AVG(load), MODE(ward), SUM(load) / COUNT(*) FROM t "
+        "WHERE age < 25";
     static const double loads[2][6] = {{1, 2, 3, 4, 5, 9}, {2, 4, 9, 0, 0, 0}};
     static const uint16_t ages[2][6] = {{0, 0, 1, 1, 9, 9}, {0, 3, 9, 0, 0, 0}},
                           wards[2][6] = {{0, 0, 0, 1, 1, 1}, {1, 1, 1, 0, 0, 0}};
