@@ -8,6 +8,7 @@
 #include <R.h>
 #include <R_ext/Rdynload.h>
 #include <Rinternals.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
@@ -130,9 +131,23 @@ static SEXP levels(const struct trefoil_column *c)
     return v;
 }
 
+/* Whole numbers beyond those that R has as integers; the least of these is NA. */
+static SEXP coded_wide(SEXP code, const struct trefoil_column *c)
+{
+    SEXP v;
+    PROTECT(code);
+    v = PROTECT(Rf_allocVector(REALSXP, XLENGTH(code)));
+    for (R_xlen_t i = 0; i < XLENGTH(v); i++)
+        REAL(v)[i] = INTEGER(code)[i] > (int)c->values ? NA_REAL : (double)(c->min + INTEGER(code)[i] - 1);
+    UNPROTECT(2);
+    return v;
+}
+
 /* Codes from 1, NA for missing values: whole numbers as integers, everything else as a factor. */
 static SEXP coded(SEXP v, const struct trefoil_column *c)
 {
+    if (c->kind == TREFOIL_WHOLE && (c->min <= INT_MIN || c->max > INT_MAX))
+        return coded_wide(v, c);
     PROTECT(v);
     for (R_xlen_t i = 0; i < XLENGTH(v); i++) {
         if (INTEGER(v)[i] > (int)c->values)
