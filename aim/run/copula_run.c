@@ -39,29 +39,21 @@ static enum err debit(struct copula_run *r, const struct ask_price *price, unsig
     return ERR_OK;
 }
 
-static enum err pay_and_ask(struct copula_run *r, struct ask_price *price, struct ask_told *told)
+/* Asks for the round, which is paid for first. */
+static enum err ask(struct copula_run *r, struct ask_told *told)
 {
     const struct ask_terms terms = {.domain = r->o->domain,
                                     .workload = r->o->pairs,
                                     .bounds = r->o->bounds,
                                     .slack = r->o->slack};
-    TRY(ask_price(price, &r->ask, &terms, r->log));
-    TRY(debit(r, price, 1));
+    struct ask_price price CLEAN(ask_price_clear);
+    ask_price_new(&price);
+    TRY(ask_price(&price, &r->ask, &terms, r->log));
+    TRY(debit(r, &price, 1));
     TRY(r->backend->ask(r->backend->self, &r->ask, told));
     r->lost = told->lost;
     r->result->round[r->ask.round].population = told->population;
-    return debit(r, price, told->lost);
-}
-
-/* Asks for the round, which is paid for first. */
-static enum err ask(struct copula_run *r, struct ask_told *told)
-{
-    struct ask_price price;
-    enum err e;
-    ask_price_new(&price);
-    e = pay_and_ask(r, &price, told);
-    ask_price_clear(&price);
-    return e;
+    return debit(r, &price, told->lost);
 }
 
 /* --- round 0: the one-ways -------------------------------------------------------------------- */

@@ -84,29 +84,27 @@ double train_length(const struct train_result *r, unsigned step)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static enum err pay_and_ask(struct train_run *r, struct ask_price *price, struct ask_told *told)
+static enum err pay_and_ask(struct train_run *r, struct ask_told *told)
 {
+    struct ask_price price CLEAN(ask_price_clear);
     const struct ask_terms terms = {.domain = r->o->features->domain,
                                     .workload = r->o->workload,
                                     .bounds = r->o->bounds,
                                     .slack = r->o->slack,
                                     .features = r->o->features};
-    TRY(ask_price(price, &r->ask, &terms, r->log));
-    TRY(ask_debit(price, 1, r->ledger, r->log));
+    ask_price_new(&price);
+    TRY(ask_price(&price, &r->ask, &terms, r->log));
+    TRY(ask_debit(&price, 1, r->ledger, r->log));
     TRY(r->backend->ask(r->backend->self, &r->ask, told));
     /* the counts of classes are asked for until they come, a step once */
-    return r->ask.kind == ASK_MEASURE ? ask_debit(price, told->lost, r->ledger, r->log) : ERR_OK;
+    return r->ask.kind == ASK_MEASURE ? ask_debit(&price, told->lost, r->ledger, r->log) : ERR_OK;
 }
 
 /* Asks for the round, which is paid for first. *cost: of all of it. */
 static enum err ask(struct train_run *r, struct ask_told *told, double *cost)
 {
     const double before = ledger_spent(r->ledger);
-    struct ask_price price;
-    enum err e;
-    ask_price_new(&price);
-    e = pay_and_ask(r, &price, told);
-    ask_price_clear(&price);
+    const enum err e = pay_and_ask(r, told);
     r->result->spent = ledger_spent(r->ledger);
     *cost = r->result->spent - before;
     return e;
