@@ -177,6 +177,13 @@ def rows_on_condition_are_those_of_synth():
         raises(trefoil.QuestionError, "nothing is known", model.sample, 5, where="age > 99")
     with trefoil.Model(copula) as model:
         raises(trefoil.UsageError, "copula", model.complete, given)
+    with trefoil.Model(folder + "/wide") as model:  # its dates have a format
+        days = [datetime.date(2004, 5, 6), "07.06.2005", "2006-07-08"]
+        assert model.complete({"day": days}, frame=False)["day"] == [
+            days[0], datetime.date(2005, 6, 7), datetime.date(2006, 7, 8)]
+    with trefoil.Model(folder + "/dates") as model:
+        times = [datetime.datetime(2026, 1, 5, 10, 30), datetime.datetime(2026, 1, 6)]
+        assert model.complete({"seen": times}, frame=False)["seen"] == times
 
 
 def as_many_rows_as_the_model_stands_for():
