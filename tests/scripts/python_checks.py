@@ -404,7 +404,7 @@ def a_classifier_reads_times_and_missing_numbers():
 
     days = [f"2021-03-0{day}" for day in (1, 2, 2, 3, 4)]
     hours = ["2021-03-01 12:00", "2021-03-01 17:00", "2021-03-02 12:00"]
-    columns = [column("day", "date", days), column("hour", "date", hours), column("dose", "numeric", [0, 1, 1000])]
+    columns = [column("day", "date", days, format=["%d.%m.%Y"]), column("hour", "date", hours), column("dose", "numeric", [0, 1, 1000])]
     size = sum(c["size"] for c in columns)
     with open(folder + "/times.json", "w", encoding="utf-8") as file:
         json.dump({"format": "trefoil-classifier-1", "target": "sex", "classes": ["m", "f"], "intercept": [0], "norm": 0,
@@ -417,10 +417,11 @@ def a_classifier_reads_times_and_missing_numbers():
         return [text[:5].index("1"), text[5:8].index("1"), text[8:].index("1")]
 
     time = datetime.datetime
-    assert codes("2021-03-01", "2021-03-01 17:00", "0.5") == [0, 1, 0]
+    assert codes("01.03.2021", "2021-03-01 17:00", "0.5") == [0, 1, 0]
     assert codes(time(2021, 3, 2, 9), time(2021, 3, 1, 16, 59), 1.5) == [1, 0, 1]  # the day is a bin of its own
     assert codes(datetime.date(2021, 3, 3), "2021-03-01T17:30", 999.0) == [3, 1, 2]
     assert codes("999", datetime.date(2021, 3, 1), "999.00") == [4, 0, 2]
+    raises(trefoil.UsageError, "day cannot be 'x'", codes, "x", "2021-03-01", 0)
 
 
 def the_lines_of_numpy_say_the_same():

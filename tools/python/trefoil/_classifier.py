@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import datetime
 import json
 import os
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Union
@@ -98,7 +99,7 @@ class Classifier:
             if "min" in column:
                 return min(max(int(value), column["min"]), column["max"]) - column["min"]
             edges = column["edges"]
-            at = _date(value, len(edges[0])) if isinstance(edges[0], str) else float(value)
+            at = _date(value, column) if isinstance(edges[0], str) else float(value)
         except ValueError:
             raise UsageError(f"{column['name']} cannot be {value!r}") from None
         code = min(max(bisect.bisect_right(edges, at) - 1, 0), len(edges) - 2)
@@ -112,10 +113,16 @@ def _number(value: Any) -> Optional[float]:
         return None
 
 
-def _date(value: Any, size: int) -> str:
-    """As edges are written: a datetime with a blank before its time, and no finer than the column's unit."""
-    text = str(value).replace("T", " ")
-    return (text if len(text) > 10 else text + " 00:00:00")[:size]
+def _date(value: Any, column: Mapping[str, Any]) -> str:
+    """As edges are written, whatever the column's formats are, and no finer than its unit."""
+    text = str(value).strip()
+    for known in column.get("format", ()) if isinstance(value, str) else ():
+        try:
+            text = str(datetime.datetime.strptime(text, known))
+            break
+        except ValueError:
+            continue
+    return str(datetime.datetime.fromisoformat(text.replace("T", " ")[:19]))[:len(column["edges"][0])]
 
 
 def _values(rows: Any, name: str) -> Sequence[Any]:
