@@ -394,6 +394,8 @@ def a_classifier_says_what_predict_says():
                                                              "--check")
     raises(trefoil.UsageError, "no column age", model.predict, [{"ward": "lung"}])
     raises(trefoil.UsageError, "age cannot be 'x'", model.predict, [{"age": "x", "ward": "", "bmi": ""}])
+    raises(trefoil.UsageError, "age cannot be 3.5", model.predict, [{"age": 3.5, "ward": "", "bmi": ""}])
+    assert model.scores([{"age": "3.0", "ward": "", "bmi": ""}]) == model.scores([{"age": 3, "ward": "", "bmi": ""}])
     raises(trefoil.FileError, "cannot read", trefoil.Classifier, folder + "/nothing")
     raises(trefoil.FormatError, "not of the format", trefoil.Classifier, tree + "/measurements.json")
 

@@ -97,7 +97,10 @@ class Classifier:
             return texts[str(value)]
         try:
             if "min" in column:
-                return min(max(int(value), column["min"]), column["max"]) - column["min"]
+                whole = float(value)
+                if not whole.is_integer():
+                    raise ValueError(value)
+                return int(min(max(whole, column["min"]), column["max"])) - column["min"]
             edges = column["edges"]
             at = _date(value, column) if isinstance(edges[0], str) else float(value)
         except ValueError:
