@@ -1,7 +1,9 @@
 #include "base/noise.h"
 
-const char *const noise_words[NOISE_KINDS] = {
-    [NOISE_BOX_MULLER] = "box-muller", [NOISE_DISCRETE] = "discrete"};
-const char *const noise_made[NOISE_KINDS] = {
-    [NOISE_BOX_MULLER] = "in finite precision", [NOISE_DISCRETE] = "by exact coins"};
-const bool noise_exact[NOISE_KINDS] = {[NOISE_DISCRETE] = true};
+#define WORD(name, word, made, exact) [name] = (word),
+#define MADE(name, word, made, exact) [name] = (made),
+#define EXACT(name, word, made, exact) [name] = (exact),
+
+const char *const noise_words[NOISE_KINDS] = {NOISE_EACH(WORD)};
+const char *const noise_made[NOISE_KINDS] = {NOISE_EACH(MADE)};
+const bool noise_exact[NOISE_KINDS] = {NOISE_EACH(EXACT)};

@@ -6,12 +6,17 @@
 /* What a sample's distribution is: Gaussian on a measurement, Gumbel on a score. */
 enum noise_law { NOISE_GAUSS, NOISE_GUMBEL, NOISE_LAWS };
 
-/* How a Gaussian sample is made. Both ways have the same deviation (protocols/tape.h). */
-enum noise_kind { NOISE_BOX_MULLER, NOISE_DISCRETE };
-#define NOISE_KINDS 2
-/* Of each: its word in a study; how it is made, in a report's words. */
+/*
+ * How a Gaussian sample is made, with the same deviation each way (protocols/tape.h). Of each kind:
+ * its word in a study; how it is made, in a report's words; and whether samples have exactly the
+ * law that is meant, so that none costs more than the theorem says.
+ */
+#define NOISE_EACH(kind)                                                                           \
+    kind(NOISE_BOX_MULLER, "box-muller", "in finite precision", false)                             \
+        kind(NOISE_DISCRETE, "discrete", "by exact coins", true)
+#define NOISE_NAME(name, word, made, exact) name,
+enum noise_kind { NOISE_EACH(NOISE_NAME) NOISE_KINDS };
 extern const char *const noise_words[NOISE_KINDS], *const noise_made[NOISE_KINDS];
-/* Whether samples have exactly the law that is meant: none costs more than the theorem says. */
 extern const bool noise_exact[NOISE_KINDS];
 
 /*

@@ -3,6 +3,7 @@
 #include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
@@ -97,4 +98,36 @@ void text_put_hex(struct bytes *b, const void *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         text_put(b, "%02x", ((const uint8_t *)p)[i]);
+}
+
+static int by_text(const void *a, const void *b, void *text)
+{
+    char *const *t = text;
+    uint32_t i, j;
+    memcpy(&i, a, sizeof i);
+    memcpy(&j, b, sizeof j);
+    return strcmp(t[i], t[j]);
+}
+
+void text_order(char *const *text, uint32_t n, uint32_t *order)
+{
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = i;
+    qsort_r(order, n, sizeof *order, by_text, (void *)(uintptr_t)text);
+}
+
+uint32_t text_find(char *const *text, uint32_t n, const uint32_t *order, const char *wanted)
+{
+    uint32_t low = 0, high = n;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        const int c = strcmp(wanted, text[order[middle]]);
+        if (c == 0)
+            return order[middle];
+        if (c < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return UINT32_MAX;
 }

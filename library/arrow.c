@@ -157,7 +157,7 @@ struct arrow_source {
 static enum err put_codes(struct arrow_arena *a, const struct arrow_source *s,
                           struct arrow_field *f)
 {
-    const bool whole = s->of->kind->byte == TREFOIL_WHOLE;
+    const bool whole = model_values(s->of) == TREFOIL_WHOLE;
     bool *missing CLEAN(memory_release) = NULL;
     int32_t *index;
     int64_t *number;

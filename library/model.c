@@ -3,13 +3,19 @@
 #include "base/secret.h"
 #include "library/trefoil_private.h"
 
-_Static_assert(TREFOIL_DATES + 1 == COLUMN_KINDS, "the header has a name for each kind's byte");
+enum trefoil_values model_values(const struct domain_attribute *a)
+{
+    return a->labels != NULL     ? TREFOIL_LABELS
+           : a->calendar != NULL ? TREFOIL_DATES
+           : a->edges != NULL    ? TREFOIL_BINS
+                                 : TREFOIL_WHOLE;
+}
 
 static struct trefoil_column column_of(const struct domain_attribute *a)
 {
     return (struct trefoil_column){
         .name = a->name,
-        .kind = a->kind->byte,
+        .kind = model_values(a),
         .codes = a->size,
         .values = a->values,
         .labels = (const char *const *)a->labels,

@@ -157,8 +157,9 @@ static enum err make_groups(struct keep *k, const struct question *q, struct tre
 static uint32_t unit_of(const struct question *q, size_t item)
 {
     const struct calendar *c = question_item_column(q, item)->calendar;
-    const bool mode = aggregate_is_code(q->item[item].aggregate) && c != NULL;
-    return mode || question_item_is_date(q, item) ? (uint32_t)calendar_unit_seconds(c->unit) : 0;
+    const bool dated = aggregate_is_code(q->item[item].aggregate) ||
+                       question_item_is_quoted(q, item);
+    return c != NULL && dated ? (uint32_t)calendar_unit_seconds(c->unit) : 0;
 }
 
 static enum err make_items(struct keep *k, const struct released *r, const struct question *q,

@@ -138,14 +138,25 @@ struct asked_rows {
     const char *const *const *text;
 };
 
+/* A date may be as studies and questions have it, whatever the column's formats are. */
+static const char *as_written(const struct domain_attribute *a, const char *text,
+                              char room[COLUMN_TEXT])
+{
+    double x, high;
+    return text != NULL && domain_is_quoted(a) && !domain_missing_text(a, text) &&
+                   !domain_parse(a, text, &x) && a->kind->spelt(a, text, &x, &high)
+               ? domain_print(a, x, 0, room)
+               : text;
+}
+
 static enum err take_text(struct table *known, size_t column, const char *const *text,
                           struct log *log)
 {
     const struct domain_attribute *a = &known->domain->attribute[column];
     for (size_t row = 0; row < known->rows; row++) {
-        const char *said = text != NULL ? text[row] : NULL;
+        char allowed[300], room[COLUMN_TEXT];
+        const char *said = as_written(a, text != NULL ? text[row] : NULL, room);
         const uint32_t code = said != NULL ? domain_code(a, said) : ROWS_ANY;
-        char allowed[300];
         double x = NAN;
         if (code == DOMAIN_NO_CODE) {
             rows_allowed(a, allowed, sizeof allowed);

@@ -165,7 +165,8 @@ void trefoil_answers_free(struct trefoil_answers **answers);
  *
  * trefoil_sample_where() draws rows for which a condition holds, as after WHERE in a question, and
  * trefoil_complete() what rows lack of a tree's columns: text[column] is NULL if they lack it, or
- * has a text for each row, as in a CSV file; NULL: it is to be drawn. These rows are independent.
+ * has a text for each row, as in a CSV file, of a date also as in a question; NULL: it is to be
+ * drawn. These rows are independent.
  * Where the model has less than half a row like that, or none like a row that is to be completed,
  * this is TREFOIL_QUESTION.
  */

@@ -5,6 +5,9 @@
 #include "base/file.h"
 #include "library/keep.h"
 
+/* What a column is to those outside, by what it has. */
+enum trefoil_values model_values(const struct domain_attribute *a);
+
 struct trefoil {
     struct released released;
     char path[FILE_PATH]; /* of the file model */

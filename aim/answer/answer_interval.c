@@ -165,6 +165,8 @@ static void keep_possible(const struct question *q, const struct question_item *
         least = 0;
         most = a != NULL ? a->values - 1.0 : 0;
         break;
+    case AGGREGATE_ARITHMETIC: /* any number */
+        break;
     default: /* of numbers themselves */
         narrow(q, item->column, &least, &most);
         break;

@@ -122,23 +122,14 @@ enum err evaluate_alone(const struct table *t, double *mean)
     return ERR_OK;
 }
 
+static enum err count(const void *self, uint16_t attribute, double *counts)
+{
+    return tabulate_counts(self, &(const struct clique){.n = 1, .attribute = {attribute}}, counts);
+}
+
 enum err evaluate_densities(const struct table *t, struct densities *inside)
 {
-    struct densities all CLEAN(densities_clear) = {.attributes = t->domain->attributes};
-    TRY(memory_new(&all.of, all.attributes));
-    for (uint16_t a = 0; a < all.attributes; a++) {
-        const struct clique c = {.n = 1, .attribute = {a}};
-        const struct domain_attribute *of = &t->domain->attribute[a];
-        double *rows CLEAN(memory_release) = NULL;
-        if (!domain_has_order(of))
-            continue;
-        TRY(memory_new(&rows, of->size));
-        TRY(tabulate_counts(t, &c, rows));
-        TRY(density_new(&all.of[a], of, rows));
-    }
-    *inside = all;
-    all = (struct densities){0};
-    return ERR_OK;
+    return densities_of(inside, t->domain, count, t);
 }
 
 double evaluate_inside(const struct table *t, const struct densities *inside)

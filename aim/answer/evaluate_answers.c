@@ -42,6 +42,8 @@ static double least_of(const struct evaluate_answers *e, const struct rows_answe
         return NEAR;
     if (item->aggregate == AGGREGATE_MODE)
         return 0;
+    if (item->aggregate == AGGREGATE_ARITHMETIC)
+        return DBL_MIN;
     near = NEAR * e->deviation[item->column];
     if (item->aggregate == AGGREGATE_VARIANCE)
         near *= near;

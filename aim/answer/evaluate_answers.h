@@ -6,7 +6,7 @@
  * 1. Each group with at least a thousandth of the rows is an item of its own. A true answer is left
  * out if it has no rows, or is so near to 0 that a relative error says nothing: within a tenth of
  * the column's standard deviation (a SUM: for each of its rows; a VARIANCE: a hundredth of its
- * square).
+ * square). Arithmetic is compared as it is, wherever it is not 0.
  */
 #pragma once
 

@@ -204,6 +204,11 @@ bool ledger_follows(const struct ledger *before, const struct ledger *after)
     return true;
 }
 
+double ledger_left(const struct ledger *l)
+{
+    return ledger_remaining(l) / (double)squared(l->rows_per_person);
+}
+
 double ledger_remaining(const struct ledger *l)
 {
     mpq_t left;

@@ -87,7 +87,8 @@ enum err ledger_slack(struct ledger *l, double epsilon, double delta, struct log
 bool ledger_follows(const struct ledger *before, const struct ledger *after);
 
 double ledger_remaining(const struct ledger *l); /* rounded down */
-double ledger_spent(const struct ledger *l);     /* rounded down; k^2 included */
+double ledger_left(const struct ledger *l);  /* the same for a person's single row: before k^2 */
+double ledger_spent(const struct ledger *l); /* rounded down; k^2 included */
 unsigned ledger_rows_per_person(const struct ledger *l);
 
 /*

@@ -192,22 +192,15 @@ bool copula_is_file(const char *path)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
+static enum err count(const void *self, uint16_t attribute, double *counts)
+{
+    const struct copula *c = self;
+    for (uint32_t k = 0; k < c->domain->attribute[attribute].size; k++)
+        counts[k] = c->total * c->share[attribute][k];
+    return ERR_OK;
+}
+
 enum err copula_densities(struct densities *out, const struct copula *c)
 {
-    const struct domain *d = c->domain;
-    struct densities all CLEAN(densities_clear) = {.attributes = d->attributes};
-    TRY(memory_new(&all.of, d->attributes));
-    for (size_t i = 0; i < d->attributes; i++) {
-        const struct domain_attribute *a = &d->attribute[i];
-        double *counts CLEAN(memory_release) = NULL;
-        if (!domain_has_order(a))
-            continue;
-        TRY(memory_new(&counts, a->size));
-        for (uint32_t k = 0; k < a->size; k++)
-            counts[k] = c->total * c->share[i][k];
-        TRY(density_new(&all.of[i], a, counts));
-    }
-    *out = all;
-    all = (struct densities){0};
-    return ERR_OK;
+    return densities_of(out, c->domain, count, c);
 }

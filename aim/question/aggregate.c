@@ -21,11 +21,12 @@ static const char *const names[AGGREGATES] = {
     [AGGREGATE_RANGE] = "RANGE",
     [AGGREGATE_SHARE] = "SHARE",
     [AGGREGATE_CORR] = "CORR",
+    [AGGREGATE_ARITHMETIC] = "arithmetic",
 };
 
 const char *aggregate_name(enum question_aggregate a)
 {
-    return a < AGGREGATES ? names[a] : "";
+    return names[a];
 }
 
 bool aggregate_is_extreme(enum question_aggregate a)
@@ -49,8 +50,8 @@ static enum err no_such_aggregate(const struct parser *p, const char *word, size
     size_t hit, n = strlen(word);
     for (size_t i = 0; i <= n; i++)
         upper[i] = word[i] >= 'a' && word[i] <= 'z' ? (char)(word[i] - 'a' + 'A') : word[i];
-    hit = nearest(upper, names, AGGREGATES);
-    if (hit < AGGREGATES)
+    hit = nearest(upper, names, AGGREGATE_ARITHMETIC);
+    if (hit < AGGREGATE_ARITHMETIC)
         return lexer_fail(&p->lexer, at, "there is no aggregate %s; did you mean %s?", upper,
                           names[hit]);
     return lexer_fail(&p->lexer, at,
@@ -62,7 +63,7 @@ static enum err no_such_aggregate(const struct parser *p, const char *word, size
 static enum err find_aggregate(const struct parser *p, const char *word, size_t at,
                                enum question_aggregate *aggregate)
 {
-    for (unsigned i = 0; i < AGGREGATES; i++)
+    for (unsigned i = 0; i < AGGREGATE_ARITHMETIC; i++)
         if (strcasecmp(word, names[i]) == 0) {
             *aggregate = (enum question_aggregate)i;
             return ERR_OK;
@@ -206,8 +207,9 @@ static enum err read_argument(struct parser *p, struct question_item *item)
         item->aggregate != AGGREGATE_COUNT && item->aggregate != AGGREGATE_MODE)
         return lexer_fail(&p->lexer, at, "%s has labels: only COUNT and MODE apply to it",
                           p->domain->attribute[item->column].name);
-    if (item->aggregate == AGGREGATE_SUM && p->domain->attribute[item->column].calendar != NULL)
-        return lexer_fail(&p->lexer, at, "a sum of dates means nothing: ask for AVG(%s)",
+    if (item->aggregate == AGGREGATE_SUM && domain_is_quoted(&p->domain->attribute[item->column]))
+        return lexer_fail(&p->lexer, at, "a sum of %ss means nothing: ask for AVG(%s)",
+                          p->domain->attribute[item->column].kind->noun,
                           p->domain->attribute[item->column].name);
     item->p = 0.5;
     if (item->aggregate != AGGREGATE_PERCENTILE)

@@ -23,14 +23,15 @@ static bool is_number(const struct lexer *l)
 static enum err make_part(struct parser *p, size_t at, struct question_item *from,
                           struct question **part)
 {
-    const bool date = !from->rows && p->domain->attribute[from->column].calendar != NULL &&
-                      from->aggregate != AGGREGATE_COUNT;
+    const struct domain_attribute *a = &p->domain->attribute[from->column];
+    const bool quoted = !from->rows && domain_is_quoted(a) && from->aggregate != AGGREGATE_COUNT;
     if (aggregate_has_parts(from->aggregate) || aggregate_is_code(from->aggregate) ||
-        aggregate_is_extreme(from->aggregate) || date)
+        aggregate_is_extreme(from->aggregate) || quoted)
         return lexer_fail(&p->lexer, at,
                           "arithmetic is done with COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN and "
-                          "PERCENTILE of numbers, not with %s%s",
-                          aggregate_name(from->aggregate), date ? " of dates" : "");
+                          "PERCENTILE of numbers, not with %s%s%s%s",
+                          aggregate_name(from->aggregate), quoted ? " of " : "",
+                          quoted ? a->kind->noun : "", quoted ? "s" : "");
     TRY(memory_new(part, 1));
     cases_every(&(*part)->where);
     (*part)->items = 1;

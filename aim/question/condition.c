@@ -57,25 +57,21 @@ static enum err read_label(struct parser *p, const struct domain_attribute *a, d
 }
 
 /* '2021-05-31', perhaps behind DATE or TIMESTAMP: all units of the day, or of what it names. */
-static enum err read_date(struct parser *p, const struct domain_attribute *a, double *low,
-                          double *high)
+static enum err read_quoted(struct parser *p, const struct domain_attribute *a, double *low,
+                            double *high)
 {
     const struct lexer_token *t = &p->lexer.token;
-    int64_t first, last;
-    if (lexer_is(&p->lexer, "date") || lexer_is(&p->lexer, "timestamp"))
+    char room[COLUMN_TEXT];
+    if (lexer_is(&p->lexer, a->kind->word) || lexer_is(&p->lexer, "timestamp"))
         TRY(lexer_next(&p->lexer));
     if (t->kind != TOKEN_LABEL)
+        return lexer_fail(&p->lexer, t->at, "%s has %ss: write one in single quotes, such as '%s'",
+                          a->name, a->kind->noun, a->kind->spell(a, domain_number(a, 0), room));
+    if (!a->kind->spelt(a, t->text, low, high))
         return lexer_fail(&p->lexer, t->at,
-                          "%s has dates: write one in single quotes, '2021-05-31'", a->name);
-    if (!calendar_read(t->text, a->calendar->unit, true, &first, &last))
-        return lexer_fail(
-            &p->lexer, t->at,
-            "'%s' is no date here; write '2021-05-31'%s, as no unit of %s is finer "
-            "than a%s %s",
-            t->text, a->calendar->unit == CALENDAR_DAY ? "" : " or '2021-05-31 17:00'", a->name,
-            a->calendar->unit == CALENDAR_HOUR ? "n" : "", calendar_unit_words[a->calendar->unit]);
-    *low = (double)first;
-    *high = (double)last;
+                          "'%s' is no %s here; write one such as '%s', no finer than %s has them",
+                          t->text, a->kind->noun, a->kind->spell(a, domain_number(a, 0), room),
+                          a->name);
     return lexer_next(&p->lexer);
 }
 
@@ -90,8 +86,8 @@ enum err parser_literal(struct parser *p, uint16_t column, double *low, double *
     }
     if (lexer_is(&p->lexer, "null"))
         return lexer_fail(&p->lexer, t->at, "nothing equals NULL: write %s IS NULL", a->name);
-    if (a->calendar != NULL)
-        return read_date(p, a, low, high);
+    if (domain_is_quoted(a))
+        return read_quoted(p, a, low, high);
     if (t->kind == TOKEN_LABEL)
         return lexer_fail(&p->lexer, t->at, "%s has numbers: write one without quotes", a->name);
     TRY(parser_number(p, low));

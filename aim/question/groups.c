@@ -92,12 +92,10 @@ int question_group_number(const struct question *q, size_t group, uint32_t code)
     return calendar_value((int64_t)a->edges[code], a->calendar->unit, g->part->value);
 }
 
-bool question_item_is_date(const struct question *q, size_t item)
+bool question_item_is_quoted(const struct question *q, size_t item)
 {
-    static const bool dated[AGGREGATES] = {
-        [AGGREGATE_AVG] = true,        [AGGREGATE_MEDIAN] = true, [AGGREGATE_MIN] = true,
-        [AGGREGATE_PERCENTILE] = true, [AGGREGATE_MAX] = true,
-    };
-    return dated[q->item[item].aggregate] &&
-           q->domain->attribute[q->item[item].column].calendar != NULL;
+    const enum question_aggregate a = q->item[item].aggregate;
+    return (a == AGGREGATE_AVG || a == AGGREGATE_MEDIAN || a == AGGREGATE_PERCENTILE ||
+            a == AGGREGATE_MIN || a == AGGREGATE_MAX) &&
+           domain_is_quoted(&q->domain->attribute[q->item[item].column]);
 }

@@ -61,7 +61,7 @@ static enum err read_relation(struct parser *p, struct question_having *h)
 static enum err read_bound(struct parser *p, const struct question *q, struct question_having *h)
 {
     double low = 0, high = 0;
-    if (!question_item_is_date(q, h->item)) {
+    if (!question_item_is_quoted(q, h->item)) {
         TRY(parser_number(p, &h->value));
         return parser_no_arithmetic(p);
     }

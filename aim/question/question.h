@@ -60,9 +60,9 @@ enum question_aggregate {
     AGGREGATE_RANGE,
     AGGREGATE_SHARE,
     AGGREGATE_CORR,
-    AGGREGATE_ARITHMETIC, /* has no word */
+    AGGREGATE_ARITHMETIC, /* no question has its word */
 };
-#define AGGREGATES 13
+#define AGGREGATES (AGGREGATE_ARITHMETIC + 1)
 
 const char *aggregate_name(enum question_aggregate a);
 /* MIN, MAX and RANGE, which a model answers only approximately. */
@@ -164,8 +164,8 @@ static inline uint32_t question_group_code(const struct question_group *g, uint3
 /* "year(admitted)"; and the number of such a group, which has a part. */
 void question_group_name(const struct question *q, size_t group, char *text, size_t size);
 int question_group_number(const struct question *q, size_t group, uint32_t code);
-/* Whether an item's numbers are dates: MIN, MAX, AVG, MEDIAN and PERCENTILE of some. */
-bool question_item_is_date(const struct question *q, size_t item);
+/* Whether an item's numbers are quoted, as MIN, MAX, AVG, MEDIAN and PERCENTILE of dates are. */
+bool question_item_is_quoted(const struct question *q, size_t item);
 
 /* Frees the parts of an item. */
 void question_item_clear(struct question_item *item);

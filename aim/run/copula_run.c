@@ -20,13 +20,6 @@ struct copula_run {
     struct ask ask; /* of the round; what it points to is owned */
 };
 
-/* The rho that is left for a person's single row. */
-static double left(const struct copula_run *r)
-{
-    const double k = ledger_rows_per_person(r->ledger);
-    return ledger_remaining(r->ledger) / (k * k);
-}
-
 /* A rho that would buy, by itself, as little noise as all who make some add together. */
 static double noisy(const struct copula_run *r, double rho)
 {
@@ -46,29 +39,21 @@ static enum err debit(struct copula_run *r, const struct ask_price *price, unsig
     return ERR_OK;
 }
 
-static enum err pay_and_ask(struct copula_run *r, struct ask_price *price, struct ask_told *told)
+/* Asks for the round, which is paid for first. */
+static enum err ask(struct copula_run *r, struct ask_told *told)
 {
     const struct ask_terms terms = {.domain = r->o->domain,
                                     .workload = r->o->pairs,
                                     .bounds = r->o->bounds,
                                     .slack = r->o->slack};
-    TRY(ask_price(price, &r->ask, &terms, r->log));
-    TRY(debit(r, price, 1));
+    struct ask_price price CLEAN(ask_price_clear);
+    ask_price_new(&price);
+    TRY(ask_price(&price, &r->ask, &terms, r->log));
+    TRY(debit(r, &price, 1));
     TRY(r->backend->ask(r->backend->self, &r->ask, told));
     r->lost = told->lost;
     r->result->round[r->ask.round].population = told->population;
-    return debit(r, price, told->lost);
-}
-
-/* Asks for the round, which is paid for first. */
-static enum err ask(struct copula_run *r, struct ask_told *told)
-{
-    struct ask_price price;
-    enum err e;
-    ask_price_new(&price);
-    e = pay_and_ask(r, &price, told);
-    ask_price_clear(&price);
-    return e;
+    return debit(r, &price, told->lost);
 }
 
 /* --- round 0: the one-ways -------------------------------------------------------------------- */
@@ -135,9 +120,10 @@ static enum err look_first(struct copula_run *r)
         TRY(copula_set_shares(&r->column[i], y, model->total));
         memcpy(model->share[i], r->column[i].share, d->attribute[i].size * sizeof **model->share);
     }
-    TRY(copula_noise_clip(r->column, d->attributes, noisy(r, left(r)), model->total, r->o->clip,
-                          &r->result->clip));
-    TRY(copula_noise_groups(r->column, d->attributes, noisy(r, left(r)), model->total, groups));
+    TRY(copula_noise_clip(r->column, d->attributes, noisy(r, ledger_left(r->ledger)), model->total,
+                          r->o->clip, &r->result->clip));
+    TRY(copula_noise_groups(r->column, d->attributes, noisy(r, ledger_left(r->ledger)),
+                            model->total, groups));
     return keep_groups(r);
 }
 
@@ -175,7 +161,7 @@ static double steps(const struct copula_run *r)
  */
 static enum err choose_kappa(struct copula_run *r)
 {
-    const double most = ledger_squared(left(r));
+    const double most = ledger_squared(ledger_left(r->ledger));
     r->kappa = 0x1p30; /* fine enough that rounding does not matter */
     if (!(squares(r) > 0))
         return ERR_OK; /* no column has two codes with rows: the forms say nothing */

@@ -29,14 +29,10 @@ enum err look_debit(const struct look *look, struct ledger *ledger, const struct
                     struct log *log)
 {
     const struct ask ask = {.kind = ASK_LOOK, .multiplier = look->multiplier};
-    struct ask_price price;
-    enum err e;
+    struct ask_price price CLEAN(ask_price_clear);
+    ask_price_new(&price);
     if (look->multiplier == 0)
         return ERR_OK;
-    ask_price_new(&price);
-    e = ask_price(&price, &ask, &(struct ask_terms){.slack = *slack}, log);
-    if (e == ERR_OK)
-        e = ask_debit(&price, LOOK_TRIES, ledger, log);
-    ask_price_clear(&price);
-    return e;
+    TRY(ask_price(&price, &ask, &(struct ask_terms){.slack = *slack}, log));
+    return ask_debit(&price, LOOK_TRIES, ledger, log);
 }

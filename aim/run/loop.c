@@ -187,7 +187,7 @@ static enum err round_select(struct loop *l)
 {
     const struct aim_options *o = l->options;
     struct aim_round *r = &l->result->round[l->result->rounds];
-    double spent = ledger_spent(l->ledger), k = ledger_rows_per_person(l->ledger);
+    const double spent = ledger_spent(l->ledger);
     const bool rest = takes_rest(l);
     const enum err e = plan_round(l, rest ? NULL : l->log);
     if (e == ERR_RANGE && rest)
@@ -202,7 +202,7 @@ static enum err round_select(struct loop *l)
     TRY(choose_and_learn(l, r));
     schedule_next(&l->schedule, r->moved / measure_spread(o->noise_by),
                   merges_query_cells(l->result->merges, &o->workload->query[r->query]),
-                  ledger_remaining(l->ledger) / (k * k));
+                  ledger_left(l->ledger));
     return loop_leave(l, r, spent);
 }
 

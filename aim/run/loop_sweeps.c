@@ -25,8 +25,7 @@ struct clique_name aim_round_name(const struct aim_round *r, const struct worklo
 /* What the next round may spend, before k^2. */
 static double rho_of(const struct loop *l)
 {
-    const double k = ledger_rows_per_person(l->ledger);
-    return schedule_sweep_rho(&l->schedule, ledger_remaining(l->ledger) / (k * k)) * (1 - GUARD);
+    return schedule_sweep_rho(&l->schedule, ledger_left(l->ledger)) * (1 - GUARD);
 }
 
 /* The share of rho that is used once this sweep has ended. */
@@ -34,12 +33,11 @@ static double share_of(const struct loop *l)
 {
     const struct schedule *s = &l->schedule;
     struct schedule set = *s;
-    double rho = rho_of(l), left;
+    double rho = rho_of(l);
     const double k = ledger_rows_per_person(l->ledger);
     if (schedule_scores(s)) {
-        left = ledger_remaining(l->ledger) / (k * k) - rho;
         set.done++;
-        rho += schedule_sweep_rho(&set, left);
+        rho += schedule_sweep_rho(&set, ledger_left(l->ledger) - rho);
     }
     return (ledger_spent(l->ledger) + k * k * rho) / l->options->limits.rho;
 }

@@ -7,71 +7,81 @@
 #include <math.h>
 #include <string.h>
 
-/* jansson accepts a NULL value (no memory, not UTF-8, not a finite number) and reports failure. */
-
 /* With what it follows from, as the study writes it. */
 static json_t *attribute_json(const struct domain *d, const struct domain_attribute *a)
 {
     json_t *o = list_attribute(a);
-    int failed = o == NULL;
-    for (size_t i = 0; !failed && d->derived != NULL && i < d->derived->from.count; i++)
+    for (size_t i = 0; d->derived != NULL && i < d->derived->from.count; i++)
         if (strcmp(d->derived->from.of[i].name, a->name) == 0)
-            failed |= json_object_set_new(o, "from", json_string(d->derived->from.of[i].text));
-    return list_unless(failed, o);
+            list_set(&o, "from", json_string(d->derived->from.of[i].text));
+    return o;
 }
 
 static json_t *names_json(const struct domain *d, const struct clique *c)
 {
     json_t *names = json_array();
-    int failed = 0;
     for (unsigned i = 0; i < c->n; i++)
-        failed |= json_array_append_new(names, json_string(d->attribute[c->attribute[i]].name));
-    return list_unless(failed, names);
+        list_append(&names, json_string(d->attribute[c->attribute[i]].name));
+    return names;
 }
 
 static json_t *measurement_json(const struct domain *d, const struct measurement *x, unsigned sweep)
 {
     json_t *o = json_object();
-    int failed = json_object_set_new(o, "attributes", names_json(d, &x->clique));
+    list_set(&o, "attributes", names_json(d, &x->clique));
     if (x->sigma > 0) /* else it is known */
-        failed |= json_object_set_new(o, "sigma", json_real(x->sigma));
-    failed |= json_object_set_new(o, "values", list_numbers(x->y, measurement_cells(x, d)));
+        list_set(&o, "sigma", json_real(x->sigma));
+    list_set(&o, "values", list_numbers(x->y, measurement_cells(x, d)));
     if (x->merges != NULL)
-        failed |= json_object_set_new(o, "merged", json_true());
+        list_set(&o, "merged", json_true());
     if (x->total > 0)
-        failed |= json_object_set_new(o, "total", json_real(x->total));
+        list_set(&o, "total", json_real(x->total));
     if (sweep > 0)
-        failed |= json_object_set_new(o, "sweep", json_integer(sweep));
-    return list_unless(failed, o);
+        list_set(&o, "sweep", json_integer(sweep));
+    return o;
+}
+
+/* `sweep`: of each, or NULL. */
+static json_t *measurements_json(const struct domain *d, const struct measurement *x, size_t n,
+                                 const unsigned *sweep)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++)
+        list_append(&list, measurement_json(d, &x[i], sweep != NULL ? sweep[i] : 0));
+    return list;
 }
 
 static json_t *scores_json(const struct output_terms *o, const struct aim_scores *s)
 {
     json_t *of = json_object(), *names = json_array();
-    int failed = json_object_set_new(of, "sigma", json_real(s->sigma));
+    list_set(&of, "sigma", json_real(s->sigma));
     for (size_t k = 0; k < s->candidates; k++)
-        failed |= json_array_append_new(
-            names, names_json(o->domain, &o->workload->query[s->query[k]].clique));
-    failed |= json_object_set_new(of, "attributes", names);
-    failed |= json_object_set_new(of, "values", list_numbers(s->value, s->candidates));
-    return list_unless(failed, of);
+        list_append(&names, names_json(o->domain, &o->workload->query[s->query[k]].clique));
+    list_set(&of, "attributes", names);
+    list_set(&of, "values", list_numbers(s->value, s->candidates));
+    return of;
+}
+
+static json_t *all_scores_json(const struct output_terms *o)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < o->sweeps; i++)
+        list_append(&list, scores_json(o, &o->scores[i]));
+    return list;
 }
 
 /* For each merged attribute, the group of each code. */
 static json_t *merged_json(const struct domain *d, const struct merges *m)
 {
     json_t *o = json_object();
-    int failed = 0;
     for (size_t i = 0; i < d->attributes; i++) {
-        json_t *list;
-        if (m->group[i] == NULL)
-            continue;
-        list = json_array();
-        for (uint32_t code = 0; code < m->codes[i]; code++)
-            failed |= json_array_append_new(list, json_integer(m->group[i][code]));
-        failed |= json_object_set_new(o, d->attribute[i].name, list);
+        json_t *list = m->group[i] != NULL ? json_array() : NULL;
+        for (uint32_t code = 0; list != NULL && code < m->codes[i]; code++)
+            list_append(&list, json_integer(m->group[i][code]));
+        if (m->group[i] != NULL)
+            list_set(&o, d->attribute[i].name, list);
     }
-    return list_unless(failed, o);
+    return o;
 }
 
 /* A form of two ordered attributes has a correlation; other forms name their groups. */
@@ -80,133 +90,105 @@ static json_t *form_json(const struct copula_result *c, const struct copula_form
     const struct copula *model = c->model;
     const struct domain *d = model->domain;
     const size_t i = f->first, j = f->second, latents = model->first[d->attributes];
-    json_t *o = json_object(), *names = json_array(), *groups = json_array();
-    int failed = json_array_append_new(names, json_string(d->attribute[i].name)) |
-                 json_array_append_new(names, json_string(d->attribute[j].name)) |
-                 json_array_append_new(groups, json_integer(f->of_first)) |
-                 json_array_append_new(groups, json_integer(f->of_second));
-    failed |= json_object_set_new(o, "attributes", names);
-    failed |= json_object_set_new(o, "value", json_real(f->value));
+    json_t *o = json_pack("{s:[s, s], s:f}", "attributes", d->attribute[i].name,
+                          d->attribute[j].name, "value", f->value);
     if (c->groups[i] > 1 || c->groups[j] > 1)
-        failed |= json_object_set(o, "groups", groups);
+        list_set(&o, "groups", json_pack("[i, i]", (int)f->of_first, (int)f->of_second));
     else
-        failed |= json_object_set_new(
-            o, "correlation",
-            json_real(model->correlation[model->first[i] * latents + model->first[j]]));
-    json_decref(groups);
-    return list_unless(failed, o);
+        list_set(&o, "correlation",
+                 json_real(model->correlation[model->first[i] * latents + model->first[j]]));
+    return o;
 }
 
 static json_t *groups_json(const struct copula_result *c)
 {
     const struct domain *d = c->model->domain;
     json_t *o = json_object();
-    int failed = 0;
     for (size_t i = 0; i < d->attributes; i++) {
-        json_t *list = json_array();
-        for (uint32_t a = 0; a < d->attribute[i].size; a++)
-            failed |= json_array_append_new(list, json_integer(c->group[i][a]));
+        json_t *list = c->groups[i] > 1 ? json_array() : NULL;
+        for (uint32_t a = 0; list != NULL && a < d->attribute[i].size; a++)
+            list_append(&list, json_integer(c->group[i][a]));
         if (c->groups[i] > 1)
-            failed |= json_object_set(o, d->attribute[i].name, list);
-        json_decref(list);
+            list_set(&o, d->attribute[i].name, list);
     }
-    return list_unless(failed, o);
+    return o;
 }
 
 static json_t *copula_json(const struct domain *d, const struct copula_result *c)
 {
     json_t *o = json_object(), *scores = json_object(), *forms = json_array();
-    int failed = json_object_set_new(o, "sigma", json_real(c->sigma));
+    list_set(&o, "sigma", json_real(c->sigma));
     for (size_t i = 0; i < d->attributes; i++)
-        failed |= json_object_set_new(scores, d->attribute[i].name,
-                                      list_numbers(c->score[i], d->attribute[i].size));
+        list_set(&scores, d->attribute[i].name, list_numbers(c->score[i], d->attribute[i].size));
     for (size_t k = 0; k < c->forms; k++)
-        failed |= json_array_append_new(forms, form_json(c, &c->form[k]));
-    failed |= json_object_set_new(o, "scores", scores);
-    failed |= json_object_set_new(o, "groups", groups_json(c));
-    failed |= json_object_set_new(o, "forms", forms);
-    return list_unless(failed, o);
+        list_append(&forms, form_json(c, &c->form[k]));
+    list_set(&o, "scores", scores);
+    list_set(&o, "groups", groups_json(c));
+    list_set(&o, "forms", forms);
+    return o;
 }
 
 static json_t *mean_json(const struct assess *a, enum assess_which which)
 {
     const struct assess_mean m = assess_mean(a, which);
-    json_t *o = json_object();
-    int failed = json_object_set_new(o, "pairs", json_integer((json_int_t)m.pairs)) |
-                 json_object_set_new(o, "error", json_real(m.error)) |
-                 json_object_set_new(o, "low",
-                                     json_real(fmax(0, m.error - ASSESS_BAND * m.deviation))) |
-                 json_object_set_new(o, "high", json_real(m.error + ASSESS_BAND * m.deviation));
+    json_t *o = json_pack("{s:I, s:f, s:f, s:f}", "pairs", (json_int_t)m.pairs, "error", m.error,
+                          "low", fmax(0, m.error - ASSESS_BAND * m.deviation), "high",
+                          m.error + ASSESS_BAND * m.deviation);
     if (a->alone != NULL)
-        failed |= json_object_set_new(o, "independent", json_real(m.alone));
-    return list_unless(failed, o);
+        list_set(&o, "independent", json_real(m.alone));
+    return o;
 }
 
 static json_t *assess_json(const struct domain *d, const struct assess *a)
 {
-    json_t *o = json_object(), *names = json_array(), *measured = json_array();
-    int failed = json_object_set_new(o, "sigma", json_real(a->sigma)) |
-                 json_object_set_new(o, "rho", json_real(a->cost)) |
-                 json_object_set_new(o, "total", json_real(a->total));
-    for (size_t i = 0; i < a->pairs; i++)
-        failed |= json_array_append_new(names, names_json(d, &a->pair[i])) |
-                  json_array_append_new(measured, json_boolean(a->measured[i]));
-    failed |= json_object_set_new(o, "attributes", names) |
-              json_object_set_new(o, "measured", measured) |
-              json_object_set_new(o, "values", list_numbers(a->off, a->pairs));
+    json_t *o = json_pack("{s:f, s:f, s:f}", "sigma", a->sigma, "rho", a->cost, "total", a->total);
+    json_t *names = json_array(), *measured = json_array();
+    for (size_t i = 0; i < a->pairs; i++) {
+        list_append(&names, names_json(d, &a->pair[i]));
+        list_append(&measured, json_boolean(a->measured[i]));
+    }
+    list_set(&o, "attributes", names);
+    list_set(&o, "measured", measured);
+    list_set(&o, "values", list_numbers(a->off, a->pairs));
     if (a->alone != NULL)
-        failed |= json_object_set_new(o, "independent", list_numbers(a->alone, a->pairs));
-    failed |= json_object_set_new(o, "held_out", mean_json(a, ASSESS_HELD_OUT)) |
-              json_object_set_new(o, "measured_pairs", mean_json(a, ASSESS_MEASURED)) |
-              json_object_set_new(o, "all", mean_json(a, ASSESS_ALL));
-    return list_unless(failed, o);
+        list_set(&o, "independent", list_numbers(a->alone, a->pairs));
+    list_set(&o, "held_out", mean_json(a, ASSESS_HELD_OUT));
+    list_set(&o, "measured_pairs", mean_json(a, ASSESS_MEASURED));
+    list_set(&o, "all", mean_json(a, ASSESS_ALL));
+    return o;
 }
 
 static json_t *document(const struct output_terms *o)
 {
-    json_t *root = json_object(), *sizes = json_object(), *attributes = json_array(),
-           *measurements = json_array(), *known = json_array(), *scores = json_array();
     const bool merged = o->merges != NULL && merges_any(o->merges);
-    const char *format = merged ? "trefoil-measurements-2" : "trefoil-measurements-1";
-    int failed = json_object_set_new(root, "format", json_string(format)) |
-                 json_object_set_new(root, "epsilon", json_real(o->epsilon)) |
-                 json_object_set_new(root, "delta", json_real(o->delta)) |
-                 json_object_set_new(root, "rho", json_real(o->rho)) |
-                 json_object_set_new(
-                     root, "rows_per_person",
-                     json_integer(o->rows_per_person != 0 ? o->rows_per_person : 1)) |
-                 json_object_set_new(root, "total", json_real(o->total));
+    json_t *root = json_pack(
+        "{s:s, s:f, s:f, s:f, s:i, s:f}", "format",
+        merged ? "trefoil-measurements-2" : "trefoil-measurements-1", "epsilon", o->epsilon,
+        "delta", o->delta, "rho", o->rho, "rows_per_person",
+        o->rows_per_person != 0 ? (int)o->rows_per_person : 1, "total", o->total);
+    json_t *sizes = json_object(), *attributes = json_array();
     for (size_t i = 0; i < o->domain->attributes; i++) {
         const struct domain_attribute *a = &o->domain->attribute[i];
-        failed |= json_object_set_new(sizes, a->name, json_integer(a->size));
-        failed |= json_array_append_new(attributes, attribute_json(o->domain, a));
+        list_set(&sizes, a->name, json_integer(a->size));
+        list_append(&attributes, attribute_json(o->domain, a));
     }
-    for (size_t i = 0; i < o->measurements; i++)
-        failed |= json_array_append_new(
-            measurements,
-            measurement_json(o->domain, &o->measurement[i], o->sweep != NULL ? o->sweep[i] : 0));
-    for (size_t i = 0; i < o->knowns; i++)
-        failed |= json_array_append_new(known, measurement_json(o->domain, &o->known[i], 0));
-    for (size_t i = 0; i < o->sweeps; i++)
-        failed |= json_array_append_new(scores, scores_json(o, &o->scores[i]));
     if (o->knowns > 0)
-        failed |= json_object_set(root, "known", known);
+        list_set(&root, "known", measurements_json(o->domain, o->known, o->knowns, NULL));
     if (o->sweeps > 0)
-        failed |= json_object_set(root, "scores", scores);
+        list_set(&root, "scores", all_scores_json(o));
     if (o->kept_scores != NULL)
-        failed |= json_object_set_new(root, "scores", json_loads(o->kept_scores, 0, NULL));
-    json_decref(known);
-    json_decref(scores);
-    failed |= json_object_set_new(root, "domain", sizes);
-    failed |= json_object_set_new(root, "attributes", attributes);
+        list_set(&root, "scores", json_loads(o->kept_scores, 0, NULL));
+    list_set(&root, "domain", sizes);
+    list_set(&root, "attributes", attributes);
     if (merged)
-        failed |= json_object_set_new(root, "merged", merged_json(o->domain, o->merges));
-    failed |= json_object_set_new(root, "measurements", measurements);
+        list_set(&root, "merged", merged_json(o->domain, o->merges));
+    list_set(&root, "measurements",
+             measurements_json(o->domain, o->measurement, o->measurements, o->sweep));
     if (o->assess != NULL)
-        failed |= json_object_set_new(root, "assess", assess_json(o->domain, o->assess));
+        list_set(&root, "assess", assess_json(o->domain, o->assess));
     if (o->copula != NULL)
-        failed |= json_object_set_new(root, "copula", copula_json(o->domain, o->copula));
-    return list_unless(failed, root);
+        list_set(&root, "copula", copula_json(o->domain, o->copula));
+    return root;
 }
 
 enum err output_measurements(const char *path, const struct output_terms *o, struct log *log)

@@ -82,38 +82,29 @@ double train_length(const struct train_result *r, unsigned step)
     return sqrt(squares) / (double)s->multiplier;
 }
 
-/* The rho that is left for a person's single row. */
-static double left(const struct train_run *r)
-{
-    const double k = ledger_rows_per_person(r->ledger);
-    return ledger_remaining(r->ledger) / (k * k);
-}
-
 /* --- requests --------------------------------------------------------------------------------- */
 
-static enum err pay_and_ask(struct train_run *r, struct ask_price *price, struct ask_told *told)
+static enum err pay_and_ask(struct train_run *r, struct ask_told *told)
 {
+    struct ask_price price CLEAN(ask_price_clear);
     const struct ask_terms terms = {.domain = r->o->features->domain,
                                     .workload = r->o->workload,
                                     .bounds = r->o->bounds,
                                     .slack = r->o->slack,
                                     .features = r->o->features};
-    TRY(ask_price(price, &r->ask, &terms, r->log));
-    TRY(ask_debit(price, 1, r->ledger, r->log));
+    ask_price_new(&price);
+    TRY(ask_price(&price, &r->ask, &terms, r->log));
+    TRY(ask_debit(&price, 1, r->ledger, r->log));
     TRY(r->backend->ask(r->backend->self, &r->ask, told));
     /* the counts of classes are asked for until they come, a step once */
-    return r->ask.kind == ASK_MEASURE ? ask_debit(price, told->lost, r->ledger, r->log) : ERR_OK;
+    return r->ask.kind == ASK_MEASURE ? ask_debit(&price, told->lost, r->ledger, r->log) : ERR_OK;
 }
 
 /* Asks for the round, which is paid for first. *cost: of all of it. */
 static enum err ask(struct train_run *r, struct ask_told *told, double *cost)
 {
     const double before = ledger_spent(r->ledger);
-    struct ask_price price;
-    enum err e;
-    ask_price_new(&price);
-    e = pay_and_ask(r, &price, told);
-    ask_price_clear(&price);
+    const enum err e = pay_and_ask(r, told);
     r->result->spent = ledger_spent(r->ledger);
     *cost = r->result->spent - before;
     return e;
@@ -183,7 +174,8 @@ static enum err take_step(struct train_run *r, struct train_step *s, unsigned t)
     const struct features *f = r->o->features;
     const uint32_t n = r->result->weights;
     double scale;
-    TRY(ask_at(r, s, r->w, train_multiplier(f, r->o->steps - t, left(r) - r->reserve)));
+    TRY(ask_at(r, s, r->w,
+               train_multiplier(f, r->o->steps - t, ledger_left(r->ledger) - r->reserve)));
     if (s->lost)
         return ERR_OK;
     scale = r->result->rate / ((double)s->multiplier * r->result->rows * (double)f->r2);
@@ -245,7 +237,7 @@ static enum err take_test(struct train_run *r)
     enum err e;
     r->ask.kind = ASK_TEST;
     r->ask.round = out->steps;
-    e = ask_at(r, s, out->weight, train_test_multiplier(r->o->features, left(r)));
+    e = ask_at(r, s, out->weight, train_test_multiplier(r->o->features, ledger_left(r->ledger)));
     if (e == ERR_BUDGET || (e == ERR_OK && s->lost))
         log_warn(r->log, "the test is left out: it %s",
                  s->lost ? "was lost" : "does not fit what is left of the budget");

@@ -16,42 +16,35 @@
 static json_t *step_json(const struct train_step *s, uint32_t weights, const char *key,
                          uint32_t numbers)
 {
-    json_t *o = json_object(), *w = json_array(), *g = json_array();
-    int failed = 0;
+    json_t *o = json_pack("{s:f, s:I, s:f, s:f, s:b}", "sigma",
+                          measure_sigma(s->multiplier, NOISE_BY_ALL), "multiplier",
+                          (json_int_t)s->multiplier, "cost", s->cost, "spent", s->spent, "lost",
+                          (int)s->lost);
+    json_t *w = json_array(), *g = json_array();
     for (uint32_t i = 0; i < weights; i++)
-        failed |= json_array_append_new(w, json_integer(s->weight[i]));
+        list_append(&w, json_integer(s->weight[i]));
     for (uint32_t i = 0; s->value != NULL && i < numbers; i++)
-        failed |= json_array_append_new(g, json_real((double)s->value[i] / (double)s->multiplier));
-    failed |= json_object_set_new(o, "sigma",
-                                  json_real(measure_sigma(s->multiplier, NOISE_BY_ALL))) |
-              json_object_set_new(o, "multiplier", json_integer((json_int_t)s->multiplier)) |
-              json_object_set_new(o, "cost", json_real(s->cost)) |
-              json_object_set_new(o, "spent", json_real(s->spent)) |
-              json_object_set_new(o, "lost", json_boolean(s->lost)) |
-              json_object_set_new(o, "weights", w) | json_object_set_new(o, key, g);
-    return list_unless(failed, o);
+        list_append(&g, json_real((double)s->value[i] / (double)s->multiplier));
+    list_set(&o, "weights", w);
+    list_set(&o, key, g);
+    return o;
 }
 
 enum err trajectory_save(const char *path, const struct train_result *r, const struct features *f,
                          struct log *log)
 {
     const uint32_t codes = f->domain->attribute[f->target].size;
-    json_t *root = json_object(), *steps = json_array();
-    int failed = json_object_set_new(root, "format", json_string(FORMAT)) |
-                 json_object_set_new(root, "rows", json_real(r->rows)) |
-                 json_object_set_new(root, "counts", list_numbers(r->count, codes)) |
-                 json_object_set_new(root, "counts_sigma", json_real(r->sigma)) |
-                 json_object_set_new(root, "counts_cost", json_real(r->counts_cost)) |
-                 json_object_set_new(root, "loudness", json_real(r->nu)) |
-                 json_object_set_new(root, "rate", json_real(r->rate));
+    json_t *root = json_pack("{s:s, s:f, s:o, s:f, s:f, s:f, s:f}", "format", FORMAT, "rows",
+                             r->rows, "counts", list_numbers(r->count, codes), "counts_sigma",
+                             r->sigma, "counts_cost", r->counts_cost, "loudness", r->nu, "rate",
+                             r->rate);
+    json_t *steps = json_array();
     for (unsigned t = 0; t < r->steps; t++)
-        failed |= json_array_append_new(steps,
-                                        step_json(&r->step[t], r->weights, "gradient", r->weights));
+        list_append(&steps, step_json(&r->step[t], r->weights, "gradient", r->weights));
     if (r->test.multiplier > 0)
-        failed |= json_object_set_new(root, "test",
-                                      step_json(&r->test, r->weights, "counts", features_cells(f)));
-    failed |= json_object_set_new(root, "steps", steps);
-    return list_save(path, list_unless(failed, root), log);
+        list_set(&root, "test", step_json(&r->test, r->weights, "counts", features_cells(f)));
+    list_set(&root, "steps", steps);
+    return list_save(path, root, log);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

@@ -240,12 +240,11 @@ static enum err date_key(struct key *k, const struct sql_engine *e, const char *
 
 static enum err find_key(struct key *k, const struct sql_engine *e, const char *column)
 {
+    if (domain_has_numbers(k->attribute))
+        return domain_has_bins(k->attribute) ? numeric_key(k, e, column)
+                                             : integer_key(k, e, column);
     if (k->attribute->calendar != NULL)
         return date_key(k, e, column);
-    if (domain_has_bins(k->attribute))
-        return numeric_key(k, e, column);
-    if (domain_has_numbers(k->attribute))
-        return integer_key(k, e, column);
     by_text(k, e, column);
     return ERR_OK;
 }

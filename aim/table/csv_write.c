@@ -137,7 +137,7 @@ enum err table_write_csv_form(const char *path, const struct table *t,
     struct densities even CLEAN(densities_clear) = {0};
     enum err e;
     if (densities == NULL)
-        TRY(densities_even(&even, t->domain));
+        TRY(densities_of(&even, t->domain, NULL, NULL));
     TRY(derive_new(&s.derive, t->domain));
     e = s.standard ? ERR_OK : file_draft_open(&s.draft, path, 0644, log);
     if (e != ERR_OK) {

@@ -284,13 +284,23 @@ void density_free(struct density **d)
     memory_free(d);
 }
 
-enum err densities_even(struct densities *out, const struct domain *d)
+enum err densities_of(struct densities *out, const struct domain *d,
+                      enum err (*count)(const void *self, uint16_t attribute, double *counts),
+                      const void *self)
 {
     struct densities all CLEAN(densities_clear) = {.attributes = d->attributes};
     TRY(memory_new(&all.of, d->attributes));
-    for (size_t i = 0; i < d->attributes; i++)
-        if (domain_has_order(&d->attribute[i]))
-            TRY(density_new(&all.of[i], &d->attribute[i], NULL));
+    for (uint16_t i = 0; i < d->attributes; i++) {
+        const struct domain_attribute *a = &d->attribute[i];
+        double *counts CLEAN(memory_release) = NULL;
+        if (!domain_has_order(a))
+            continue;
+        if (count != NULL) {
+            TRY(memory_new(&counts, a->size));
+            TRY(count(self, i, counts));
+        }
+        TRY(density_new(&all.of[i], a, counts));
+    }
     *out = all;
     all = (struct densities){0};
     return ERR_OK;

@@ -90,6 +90,8 @@ struct densities {
     struct density **of;
 };
 
-/* As if all counts were equal; aim/model/model_densities.h has those of a model. */
-enum err densities_even(struct densities *out, const struct domain *d) MUST_CHECK;
+/* From the counts that `count` fills in for each attribute with an order; NULL: all are equal. */
+enum err densities_of(struct densities *out, const struct domain *d,
+                      enum err (*count)(const void *self, uint16_t attribute, double *counts),
+                      const void *self) MUST_CHECK;
 void densities_clear(struct densities *d);

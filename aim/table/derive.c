@@ -1,5 +1,6 @@
 #include "aim/table/derive_private.h"
 #include "aim/table/number.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -119,18 +120,10 @@ static double compute(const struct derive_plan *p, const struct derive_step *s)
 static const char *look_up(const struct derive_plan *p, const struct derive_step *s)
 {
     const struct derive_slot *from = &p->slot[s->slot[0]];
-    uint32_t low = 0, high = s->e->keys;
-    while (from->known && low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        const int c = strcmp((const char *)from->text.data, s->e->key[s->order[middle]]);
-        if (c == 0)
-            return s->e->value[s->order[middle]];
-        if (c < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
+    const uint32_t at = from->known ? text_find(s->e->key, s->e->keys, s->order,
+                                                (const char *)from->text.data)
+                                    : UINT32_MAX;
+    return at != UINT32_MAX ? s->e->value[at] : NULL;
 }
 
 /* The text of an expression, in p->room; NULL: missing. */

@@ -147,9 +147,9 @@ static bool find_source(const struct domain *d, const struct derive *e, bool fro
     const uint32_t a = domain_find(d, name);
     if (a != DOMAIN_NO_CODE) {
         const struct domain_attribute *at = &d->attribute[a];
-        *s = (struct derive_source){at->calendar != NULL ? DERIVE_DATE
-                                    : at->kind->order    ? DERIVE_NUMBER
-                                                         : DERIVE_TEXT,
+        *s = (struct derive_source){at->calendar != NULL     ? DERIVE_DATE
+                                    : domain_has_numbers(at) ? DERIVE_NUMBER
+                                                             : DERIVE_TEXT,
                                     at->calendar};
         return !from || strcmp(name, e->name) != 0;
     }

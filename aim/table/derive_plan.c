@@ -1,8 +1,8 @@
 /* Which columns have which slots, and what they follow from. */
 #include "aim/table/derive_private.h"
 #include "base/memory.h"
+#include "base/text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -48,15 +48,6 @@ static const struct calendar *calendar_of(const struct derive_plan *p, uint32_t 
     return derive_more(p, slot)->type == DERIVE_DATE ? &derive_more(p, slot)->calendar : NULL;
 }
 
-static int by_key(const void *a, const void *b, void *keys)
-{
-    char *const *key = keys;
-    uint32_t i, j;
-    memcpy(&i, a, sizeof i);
-    memcpy(&j, b, sizeof j);
-    return strcmp(key[i], key[j]);
-}
-
 static enum err make_step(const struct derive_plan *p, struct derive_step *s,
                           const struct derive *e)
 {
@@ -69,9 +60,7 @@ static enum err make_step(const struct derive_plan *p, struct derive_step *s,
         s->tied &= s->slot[i] < p->domain->attributes;
     }
     TRY(memory_new(&s->order, e->keys));
-    for (uint32_t i = 0; i < e->keys; i++)
-        s->order[i] = i;
-    qsort_r(s->order, e->keys, sizeof *s->order, by_key, e->key);
+    text_order(e->key, e->keys, s->order);
     return s->to != DOMAIN_NO_CODE ? ERR_OK : ERR_FORMAT;
 }
 

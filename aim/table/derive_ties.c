@@ -279,7 +279,7 @@ static enum err put_number(struct derive_plan *p, const struct densities *inside
 {
     const struct domain_attribute *a = &p->domain->attribute[base];
     char text[COLUMN_TEXT];
-    if (a->calendar != NULL)
+    if (domain_is_quoted(a))
         domain_print(a, x, 0, text);
     else
         number_print(text, sizeof text, x, density_decimals(inside->of[base]));

@@ -131,6 +131,12 @@ static inline bool domain_has_numbers(const struct domain_attribute *a)
     return a->kind->numbers;
 }
 
+/* Whether it has an order and no decimal numbers: studies and questions quote them, as dates. */
+static inline bool domain_is_quoted(const struct domain_attribute *a)
+{
+    return a->kind->order && !a->kind->numbers;
+}
+
 /* The number that a text says; false if it says none. */
 static inline bool domain_parse(const struct domain_attribute *a, const char *text, double *number)
 {

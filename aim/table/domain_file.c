@@ -54,10 +54,10 @@ void domain_write(const struct domain *d, struct bytes *out)
 
 bool domain_needs_version_3(const struct domain *d)
 {
-    bool dates = false;
+    bool later = false;
     for (size_t i = 0; i < d->attributes; i++)
-        dates |= d->attribute[i].calendar != NULL;
-    return dates || d->derived != NULL || d->series != NULL;
+        later |= d->attribute[i].kind->byte > column_bins.byte;
+    return later || d->derived != NULL || d->series != NULL;
 }
 
 enum err domain_compare(const struct domain *a, const struct domain *b, bool *same)

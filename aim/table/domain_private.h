@@ -35,7 +35,7 @@ const char *kind_edge_text(const struct domain_attribute *a, uint32_t code, int 
                            char room[COLUMN_TEXT]);
 void kind_write_edges(const struct domain_attribute *a, struct bytes *out);
 enum err kind_read_edges(struct domain_attribute *a, struct reader *r) MUST_CHECK;
-int kind_tail_json(const struct domain_attribute *a, struct json_t *object);
+void kind_tail_json(const struct domain_attribute *a, struct json_t **object);
 enum err kind_add_edges(struct domain *d, struct domain_attribute *a, const char *name,
                         const double *edges, size_t count, const char *missing,
                         struct log *log) MUST_CHECK;

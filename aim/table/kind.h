@@ -24,7 +24,7 @@ struct random;
 #define COLUMN_TEXT 400 /* room for any number as text */
 
 struct column_kind {
-    uint8_t byte;     /* stands for it in canonical bytes, and in the library (library/trefoil.h) */
+    uint8_t byte;     /* stands for it in canonical bytes */
     const char *word; /* names it in studies and results */
     const char *noun; /* what people call one of its values */
     bool order;   /* codes ascend with the numbers that they stand for, so ranges mean something */
@@ -36,6 +36,12 @@ struct column_kind {
     /* A number, rounded to one of the kind's, as such a text; digits as for text(). */
     const char *(*print)(const struct domain_attribute *a, double number, int digits,
                          char room[COLUMN_TEXT]);
+    /*
+     * Of an order whose numbers are not written as decimal ones: how studies and questions write
+     * one, in quotes; and what such a text says, from its least number to its largest.
+     */
+    const char *(*spell)(const struct domain_attribute *a, double number, char room[COLUMN_TEXT]);
+    bool (*spelt)(const struct domain_attribute *a, const char *text, double *low, double *high);
 
     /* The code of a text by the attribute's policy, or DOMAIN_NO_CODE. */
     uint32_t (*code)(const struct domain_attribute *a, const char *text);
@@ -56,8 +62,8 @@ struct column_kind {
     enum err (*read)(struct domain_attribute *a, struct reader *r) MUST_CHECK;
     /* Checks an attribute and adds a copy of it at the end of a domain. */
     enum err (*add)(struct domain *d, const struct domain_attribute *a, struct log *log) MUST_CHECK;
-    /* Sets what describes the values in an object of JSON; not 0: it failed. */
-    int (*json)(const struct domain_attribute *a, struct json_t *object);
+    /* Sets what describes the values in an object of JSON (aim/table/lists.h). */
+    void (*json)(const struct domain_attribute *a, struct json_t **object);
 };
 
 extern const struct column_kind column_labels, column_whole, column_bins, column_date;

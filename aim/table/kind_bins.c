@@ -25,7 +25,7 @@ const char *kind_print_number(const struct domain_attribute *a, double number, i
 {
     (void)a;
     if (digits > 0)
-        snprintf(room, COLUMN_TEXT, "%.*g", digits, number);
+        number_round(room, COLUMN_TEXT, number, digits);
     else
         number_shortest(room, COLUMN_TEXT, number);
     return room;
@@ -91,30 +91,27 @@ static enum err add_copy(struct domain *d, const struct domain_attribute *a, str
                               log);
 }
 
-int kind_tail_json(const struct domain_attribute *a, json_t *object)
+void kind_tail_json(const struct domain_attribute *a, json_t **object)
 {
-    int failed = 0;
     switch (a->tail) {
     case DOMAIN_TAIL_TREND:
         break;
     case DOMAIN_TAIL_EXPONENTIAL:
-        failed |= json_object_set_new(object, "tail", json_string("exponential"));
+        list_set(object, "tail", json_string("exponential"));
         break;
     case DOMAIN_TAIL_TYPICAL:
-        failed |= json_object_set_new(object, "typical", json_real(a->typical));
+        list_set(object, "typical", json_real(a->typical));
         break;
     }
-    return failed;
 }
 
 /* With what is assumed about the numbers inside bins (aim/table/density.h). */
-static int set_json(const struct domain_attribute *a, json_t *object)
+static void set_json(const struct domain_attribute *a, json_t **object)
 {
-    int failed = json_object_set_new(object, "edges",
-                                     list_numbers(a->edges, (size_t)a->values + 1));
+    list_set(object, "edges", list_numbers(a->edges, (size_t)a->values + 1));
     if (a->step > 0)
-        failed |= json_object_set_new(object, "step", json_real(a->step));
-    return failed | kind_tail_json(a, object);
+        list_set(object, "step", json_real(a->step));
+    kind_tail_json(a, object);
 }
 
 const struct column_kind column_bins = {.byte = 2,

@@ -31,6 +31,24 @@ static const char *print(const struct domain_attribute *a, double number, int di
     return room;
 }
 
+/* Whatever the formats are. */
+static const char *spell(const struct domain_attribute *a, double number, char room[COLUMN_TEXT])
+{
+    calendar_print(&(const struct calendar){.unit = a->calendar->unit}, (int64_t)number, room);
+    return room;
+}
+
+/* A day is all its units. */
+static bool spelt(const struct domain_attribute *a, const char *text, double *low, double *high)
+{
+    int64_t first, last;
+    if (!calendar_read(text, a->calendar->unit, true, &first, &last))
+        return false;
+    *low = (double)first;
+    *high = (double)last;
+    return true;
+}
+
 static uint32_t code_of(const struct domain_attribute *a, const char *text)
 {
     double v;
@@ -91,33 +109,26 @@ static enum err add_copy(struct domain *d, const struct domain_attribute *a, str
                            a->policy, log);
 }
 
-/* Edges as texts that calendar_read() takes, whatever the formats are. */
 static json_t *edges_json(const struct domain_attribute *a)
 {
-    const struct calendar usual = {.unit = a->calendar->unit};
     json_t *list = json_array();
-    char text[CALENDAR_FORMAT];
-    int failed = 0;
-    for (uint32_t i = 0; i <= a->values; i++) {
-        calendar_print(&usual, (int64_t)a->edges[i], text);
-        failed |= json_array_append_new(list, json_string(text));
-    }
-    if (failed == 0)
-        return list;
-    json_decref(list);
-    return NULL;
+    char room[COLUMN_TEXT];
+    for (uint32_t i = 0; i <= a->values; i++)
+        list_append(&list, json_string(spell(a, a->edges[i], room)));
+    return list;
 }
 
-static int set_json(const struct domain_attribute *a, json_t *object)
+static void set_json(const struct domain_attribute *a, json_t **object)
 {
     struct calendar *c = a->calendar;
     char *formats[CALENDAR_FORMATS];
-    int failed = json_object_set_new(object, "unit", json_string(calendar_unit_words[c->unit]));
+    list_set(object, "unit", json_string(calendar_unit_words[c->unit]));
     for (uint32_t i = 0; i < c->formats; i++)
         formats[i] = c->format[i];
     if (c->formats > 0)
-        failed |= json_object_set_new(object, "format", list_texts(formats, c->formats));
-    return failed | json_object_set_new(object, "edges", edges_json(a)) | kind_tail_json(a, object);
+        list_set(object, "format", list_texts(formats, c->formats));
+    list_set(object, "edges", edges_json(a));
+    kind_tail_json(a, object);
 }
 
 const struct column_kind column_date = {.byte = 3,
@@ -127,6 +138,8 @@ const struct column_kind column_date = {.byte = 3,
                                         .bins = true,
                                         .parse = parse,
                                         .print = print,
+                                        .spell = spell,
+                                        .spelt = spelt,
                                         .code = code_of,
                                         .number = kind_edge,
                                         .text = kind_edge_text,

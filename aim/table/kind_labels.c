@@ -2,23 +2,13 @@
 #include "aim/table/domain_private.h"
 #include "aim/table/lists.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <string.h>
 
 static uint32_t code_of(const struct domain_attribute *a, const char *text)
 {
-    uint32_t low = 0, high = a->values;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        int c = strcmp(text, a->labels[a->order[middle]]);
-        if (c == 0)
-            return a->order[middle];
-        if (c < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return DOMAIN_NO_CODE;
+    return text_find(a->labels, a->values, a->order, text);
 }
 
 static double number_of(const struct domain_attribute *a, uint32_t code)
@@ -55,9 +45,9 @@ static enum err add_copy(struct domain *d, const struct domain_attribute *a, str
                                   a->policy, log);
 }
 
-static int set_json(const struct domain_attribute *a, json_t *object)
+static void set_json(const struct domain_attribute *a, json_t **object)
 {
-    return json_object_set_new(object, "labels", list_texts(a->labels, a->values));
+    list_set(object, "labels", list_texts(a->labels, a->values));
 }
 
 const struct column_kind column_labels = {.byte = 0,
@@ -73,27 +63,17 @@ const struct column_kind column_labels = {.byte = 0,
 
 /* --- adding one ------------------------------------------------------------------------------- */
 
-static int by_label(const void *a, const void *b, void *labels)
-{
-    char *const *l = labels;
-    uint32_t i, j;
-    memcpy(&i, a, sizeof i);
-    memcpy(&j, b, sizeof j);
-    return strcmp(l[i], l[j]);
-}
-
 static enum err copy_labels(struct domain_attribute *a, const char *const *labels, size_t count)
 {
     TRY(memory_new(&a->labels, count));
     TRY(memory_new(&a->order, count));
     for (size_t i = 0; i < count; i++) {
         a->values = (uint32_t)(i + 1);
-        a->order[i] = (uint32_t)i;
         a->labels[i] = memory_string(labels[i]);
         if (a->labels[i] == NULL)
             return ERR_NOMEM;
     }
-    qsort_r(a->order, count, sizeof *a->order, by_label, a->labels);
+    text_order(a->labels, a->values, a->order);
     return ERR_OK;
 }
 

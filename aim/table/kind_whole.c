@@ -1,8 +1,8 @@
 /* Columns of whole numbers, each with a code. */
 #include "aim/table/domain_private.h"
+#include "aim/table/lists.h"
 #include "aim/table/number.h"
 
-#include <jansson.h>
 #include <stdio.h>
 
 static uint32_t code_of(const struct domain_attribute *a, const char *text)
@@ -49,10 +49,10 @@ static enum err add_copy(struct domain *d, const struct domain_attribute *a, str
     return domain_add_integer(d, a->name, a->min, a->max, a->missing, a->policy, log);
 }
 
-static int set_json(const struct domain_attribute *a, json_t *object)
+static void set_json(const struct domain_attribute *a, json_t **object)
 {
-    return json_object_set_new(object, "min", json_integer(a->min)) |
-           json_object_set_new(object, "max", json_integer(a->max));
+    list_set(object, "min", json_integer(a->min));
+    list_set(object, "max", json_integer(a->max));
 }
 
 const struct column_kind column_whole = {.byte = 1,

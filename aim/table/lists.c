@@ -8,45 +8,52 @@
 #include <stdlib.h>
 #include <string.h>
 
-json_t *list_unless(int failed, json_t *made)
+/* jansson accepts a NULL value (no memory, not UTF-8, not a finite number) and reports failure. */
+
+void list_set(json_t **object, const char *key, json_t *value)
 {
-    if (failed == 0)
-        return made;
-    json_decref(made);
-    return NULL;
+    if (json_object_set_new(*object, key, value) == 0)
+        return;
+    json_decref(*object);
+    *object = NULL;
+}
+
+void list_append(json_t **list, json_t *value)
+{
+    if (json_array_append_new(*list, value) == 0)
+        return;
+    json_decref(*list);
+    *list = NULL;
 }
 
 json_t *list_texts(char *const *text, size_t n)
 {
     json_t *list = json_array();
-    int failed = 0;
     for (size_t i = 0; i < n; i++)
-        failed |= json_array_append_new(list, json_string(text[i]));
-    return list_unless(failed, list);
+        list_append(&list, json_string(text[i]));
+    return list;
 }
 
 json_t *list_numbers(const double *value, size_t n)
 {
     json_t *list = json_array();
-    int failed = 0;
     for (size_t i = 0; i < n; i++)
-        failed |= json_array_append_new(list, json_real(value[i]));
-    return list_unless(failed, list);
+        list_append(&list, json_real(value[i]));
+    return list;
 }
 
 json_t *list_attribute(const struct domain_attribute *a)
 {
     json_t *o = json_object();
-    int failed = json_object_set_new(o, "name", json_string(a->name)) |
-                 json_object_set_new(o, "kind", json_string(a->kind->word)) |
-                 json_object_set_new(o, "size", json_integer(a->size));
-    failed |= a->kind->json(a, o);
+    list_set(&o, "name", json_string(a->name));
+    list_set(&o, "kind", json_string(a->kind->word));
+    list_set(&o, "size", json_integer(a->size));
+    a->kind->json(a, &o);
     if (a->missing != NULL)
-        failed |= json_object_set_new(o, "missing", json_string(a->missing));
+        list_set(&o, "missing", json_string(a->missing));
     if (a->missing_too_count > 0)
-        failed |= json_object_set_new(o, "missing_too",
-                                      list_texts(a->missing_too, a->missing_too_count));
-    return list_unless(failed, o);
+        list_set(&o, "missing_too", list_texts(a->missing_too, a->missing_too_count));
+    return o;
 }
 
 struct list_pieces {

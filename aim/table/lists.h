@@ -9,8 +9,9 @@
 
 #include <jansson.h>
 
-/* What was made, or NULL, freed, if some of it failed. */
-json_t *list_unless(int failed, json_t *made);
+/* Add a new value. If that fails, leave NULL, which fails whatever it becomes a part of. */
+void list_set(json_t **object, const char *key, json_t *value);
+void list_append(json_t **list, json_t *value);
 json_t *list_texts(char *const *text, size_t n);
 json_t *list_numbers(const double *value, size_t n);
 /* An attribute's name, kind and values (docs/formats.md). */

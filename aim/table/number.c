@@ -126,27 +126,37 @@ bool number_integer(const char *text, int64_t *value)
     return true;
 }
 
-void number_print(char *text, size_t size, double value, int decimals)
+static void set_point(char *text)
 {
     const char *point = localeconv()->decimal_point;
-    char *at;
-    if (decimals < 0)
-        snprintf(text, size, "%.17g", value);
-    else
-        snprintf(text, size, "%.*f", decimals, value);
-    at = strcmp(point, ".") != 0 ? strstr(text, point) : NULL;
+    char *at = strcmp(point, ".") != 0 ? strstr(text, point) : NULL;
     if (at != NULL) {
         *at = '.';
         memmove(at + 1, at + strlen(point), strlen(at + strlen(point)) + 1);
     }
 }
 
+void number_print(char *text, size_t size, double value, int decimals)
+{
+    if (decimals < 0) {
+        number_round(text, size, value, 17);
+        return;
+    }
+    snprintf(text, size, "%.*f", decimals, value);
+    set_point(text);
+}
+
+void number_round(char *text, size_t size, double value, int digits)
+{
+    snprintf(text, size, "%.*g", digits, value);
+    set_point(text);
+}
+
 void number_shortest(char *text, size_t size, double value)
 {
-    for (int digits = 15; digits < 17; digits++) {
-        snprintf(text, size, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            return;
-    }
-    number_print(text, size, value, -1);
+    double back;
+    int digits = 15;
+    number_round(text, size, value, digits);
+    while (digits < 17 && !(number_double(text, &back) && back == value))
+        number_round(text, size, value, ++digits);
 }

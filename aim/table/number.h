@@ -21,6 +21,8 @@ bool number_integer(const char *text, int64_t *value);
 
 /* Writes `value` with `decimals` digits after the point, always a '.'; -1: all that matter. */
 void number_print(char *text, size_t size, double value, int decimals);
+/* Writes it with so many digits in all, as "%g" does. */
+void number_round(char *text, size_t size, double value, int digits);
 /* Writes it with as few digits as give the number back. */
 void number_shortest(char *text, size_t size, double value);
 

@@ -30,7 +30,7 @@ static json_t *classes_json(const struct features *f)
     json_t *list = json_array();
     char room[COLUMN_TEXT];
     for (uint32_t k = 0; k < f->classes; k++)
-        (void)json_array_append_new(list, json_string(classifier_class(f, k, room)));
+        list_append(&list, json_string(classifier_class(f, k, room)));
     return list;
 }
 
@@ -40,7 +40,7 @@ static json_t *names_json(const struct features *f)
     char name[CLASSIFIER_NAME];
     for (uint32_t i = 0; i + 1 < f->count; i++) {
         classifier_feature(f, i, name);
-        (void)json_array_append_new(list, json_string(name));
+        list_append(&list, json_string(name));
     }
     return list;
 }
@@ -49,22 +49,21 @@ static json_t *columns_json(const struct domain *d)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < d->attributes; i++)
-        (void)json_array_append_new(list, list_attribute(&d->attribute[i]));
+        list_append(&list, list_attribute(&d->attribute[i]));
     return list;
 }
 
-static int put_numbers(json_t *root, const struct classifier *c)
+static void put_numbers(json_t **root, const struct classifier *c)
 {
     const struct features *f = c->features;
     json_t *coef = json_array(), *intercept = json_array();
-    int failed = 0;
     for (uint32_t k = 0; k < f->outputs; k++) {
         const double *of = c->coef + (size_t)k * f->count;
-        failed |= json_array_append_new(coef, list_numbers(of, f->count - 1)) |
-                  json_array_append_new(intercept, json_real(of[f->count - 1]));
+        list_append(&coef, list_numbers(of, f->count - 1));
+        list_append(&intercept, json_real(of[f->count - 1]));
     }
-    return failed | json_object_set_new(root, "coef", coef) |
-           json_object_set_new(root, "intercept", intercept);
+    list_set(root, "coef", coef);
+    list_set(root, "intercept", intercept);
 }
 
 /* A number, or null where it cannot be had. */
@@ -73,48 +72,34 @@ static json_t *figure(double v)
     return isnan(v) ? json_null() : json_real(v);
 }
 
-static int put_test(json_t *root, const struct tested *t)
+static json_t *test_json(const struct tested *t)
 {
-    json_t *o = json_object(), *auc = json_array(), *error = json_array(), *counts = json_array();
-    int failed = 0;
-    for (uint32_t k = 0; k < t->outputs; k++)
-        failed |= json_array_append_new(auc, figure(t->auc[k].value)) |
-                  json_array_append_new(error, figure(t->auc[k].error)) |
-                  json_array_append_new(
-                      counts, list_numbers(t->count + k * FEATURES_CELLS, FEATURES_CELLS));
-    return failed | json_object_set_new(o, "column", json_string(t->column)) |
-           json_object_set_new(o, "value", json_string(t->value)) |
-           json_object_set_new(o, "rows", json_real(t->rows)) |
-           json_object_set_new(o, "sigma", json_real(t->sigma)) |
-           json_object_set_new(o, "accuracy", figure(t->accuracy.value)) |
-           json_object_set_new(o, "accuracy_error", figure(t->accuracy.error)) |
-           json_object_set_new(o, "auc", auc) | json_object_set_new(o, "auc_error", error) |
-           json_object_set_new(o, "counts", counts) | json_object_set_new(root, "test", o);
+    json_t *auc = json_array(), *error = json_array(), *counts = json_array();
+    for (uint32_t k = 0; k < t->outputs; k++) {
+        list_append(&auc, figure(t->auc[k].value));
+        list_append(&error, figure(t->auc[k].error));
+        list_append(&counts, list_numbers(t->count + k * FEATURES_CELLS, FEATURES_CELLS));
+    }
+    return json_pack("{s:s, s:s, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "column", t->column, "value",
+                     t->value, "rows", t->rows, "sigma", t->sigma, "accuracy",
+                     figure(t->accuracy.value), "accuracy_error", figure(t->accuracy.error), "auc",
+                     auc, "auc_error", error, "counts", counts);
 }
 
 static json_t *document(const struct classifier *c)
 {
     const struct features *f = c->features;
-    json_t *root = json_object();
-    int failed = json_object_set_new(root, "format", json_string(FORMAT)) |
-                 json_object_set_new(root, "epsilon", json_real(c->epsilon)) |
-                 json_object_set_new(root, "delta", json_real(c->delta)) |
-                 json_object_set_new(root, "rho", json_real(c->rho)) |
-                 json_object_set_new(root, "rows_per_person", json_integer(c->rows_per_person)) |
-                 json_object_set_new(root, "sigma", json_real(c->sigma)) |
-                 json_object_set_new(root, "target",
-                                     json_string(f->domain->attribute[f->target].name)) |
-                 json_object_set_new(root, "classes", classes_json(f)) |
-                 json_object_set_new(root, "norm", json_integer(lround(sqrt(f->norm2)))) |
-                 json_object_set_new(root, "columns", columns_json(f->domain)) |
-                 json_object_set_new(root, "feature_names", names_json(f));
+    json_t *root = json_pack("{s:s, s:f, s:f, s:f, s:i, s:f, s:s, s:o, s:I, s:o, s:o}", "format",
+                             FORMAT, "epsilon", c->epsilon, "delta", c->delta, "rho", c->rho,
+                             "rows_per_person", (int)c->rows_per_person, "sigma", c->sigma,
+                             "target", f->domain->attribute[f->target].name, "classes",
+                             classes_json(f), "norm", (json_int_t)lround(sqrt(f->norm2)), "columns",
+                             columns_json(f->domain), "feature_names", names_json(f));
     if (c->tested != NULL)
-        failed |= put_test(root, c->tested);
-    failed |= put_numbers(root, c) | json_object_set_new(root, "domain", domain_json(f->domain));
-    failed |= json_array_size(json_object_get(root, "classes")) != f->classes ||
-              json_array_size(json_object_get(root, "feature_names")) != f->count - 1 ||
-              json_array_size(json_object_get(root, "columns")) != f->domain->attributes;
-    return list_unless(failed, root);
+        list_set(&root, "test", test_json(c->tested));
+    put_numbers(&root, c);
+    list_set(&root, "domain", domain_json(f->domain));
+    return root;
 }
 
 enum err classifier_save(const char *path, const struct classifier *c, struct log *log)

@@ -44,7 +44,7 @@ static void put_group(char text[CELL], const struct question *q, size_t i, uint3
 static void put_number(char text[CELL], const struct question *q, size_t item, double v)
 {
     char room[COLUMN_TEXT];
-    if (question_item_is_date(q, item))
+    if (question_item_is_quoted(q, item))
         snprintf(text, CELL, "%s", domain_print(question_item_column(q, item), v, 0, room));
     else
         put_rounded(text, v);
@@ -356,7 +356,7 @@ static void csv_value(const struct csv_out *out, const struct question *q, size_
     }
     if (known)
         put_number(text, q, item, value);
-    if (question_item_is_date(q, item))
+    if (question_item_is_quoted(q, item))
         csv_field(out, text, first);
     else
         csv_number(out, text, first);

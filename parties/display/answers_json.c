@@ -24,7 +24,7 @@ static json_t *group_json(const struct question *q, size_t i, uint32_t code)
                : code_json(a, code);
 }
 
-static json_t *date_json(const struct question *q, size_t item, double number)
+static json_t *quoted_json(const struct question *q, size_t item, double number)
 {
     char room[COLUMN_TEXT];
     return json_string(domain_print(question_item_column(q, item), number, 0, room));
@@ -35,8 +35,8 @@ static json_t *number_json(const struct question *q, size_t item, bool known, do
     return !known ? json_null()
            : aggregate_is_code(q->item[item].aggregate)
                ? code_json(question_item_column(q, item), (uint32_t)number)
-           : question_item_is_date(q, item) ? date_json(q, item, number)
-                                            : json_real(number);
+           : question_item_is_quoted(q, item) ? quoted_json(q, item, number)
+                                              : json_real(number);
 }
 
 static json_t *value_json(const struct answers_entry *e, size_t item, const struct answer_value *v)
@@ -45,42 +45,41 @@ static json_t *value_json(const struct answers_entry *e, size_t item, const stru
     const bool bounded = v->known && v->bounded;
     char name[QUESTION_ITEM_NAME];
     json_t *o = json_object();
-    int failed;
     question_item_name(q, item, name, sizeof name);
-    failed = json_object_set_new(o, "item", json_string(name)) |
-             json_object_set_new(o, "answer", number_json(q, item, v->known, v->number));
-    if (e->level > 0)
-        failed |= json_object_set_new(o, "low", number_json(q, item, bounded, v->low)) |
-                  json_object_set_new(o, "high", number_json(q, item, bounded, v->high));
+    list_set(&o, "item", json_string(name));
+    list_set(&o, "answer", number_json(q, item, v->known, v->number));
+    if (e->level > 0) {
+        list_set(&o, "low", number_json(q, item, bounded, v->low));
+        list_set(&o, "high", number_json(q, item, bounded, v->high));
+    }
     if (e->level > 0 && aggregate_is_code(q->item[item].aggregate))
-        failed |= json_object_set_new(o, "agreed", json_real(v->agreed));
-    failed |= json_object_set_new(o, "rows", json_real(v->rows));
+        list_set(&o, "agreed", json_real(v->agreed));
+    list_set(&o, "rows", json_real(v->rows));
     if (aggregate_is_extreme(q->item[item].aggregate))
-        failed |= json_object_set_new(o, "approximate", json_true());
+        list_set(&o, "approximate", json_true());
     if (!e->item[item])
-        failed |= json_object_set_new(o, "together", json_false());
-    return list_unless(failed, o);
+        list_set(&o, "together", json_false());
+    return o;
 }
 
 static json_t *line_json(const struct answers_entry *e, size_t line)
 {
     const struct answer *a = e->answer;
     const struct question *q = a->question;
-    json_t *o = json_object(), *group = json_object(), *answers = json_array();
-    int failed = 0;
+    json_t *o = json_object(), *group = q->groups > 0 ? json_object() : NULL;
+    json_t *answers = json_array();
     for (size_t i = 0; i < q->groups; i++) {
         char name[QUESTION_ITEM_NAME];
         question_group_name(q, i, name, sizeof name);
-        failed |= json_object_set_new(group, name, group_json(q, i, answer_code(a, line, i)));
+        list_set(&group, name, group_json(q, i, answer_code(a, line, i)));
     }
     for (size_t i = 0; i < q->items; i++)
-        failed |= json_array_append_new(answers, value_json(e, i, answer_value_at(a, line, i)));
+        list_append(&answers, value_json(e, i, answer_value_at(a, line, i)));
     if (q->groups > 0)
-        failed |= json_object_set(o, "group", group);
-    json_decref(group);
-    failed |= json_object_set_new(o, "rows", json_real(a->rows[line])) |
-              json_object_set_new(o, "answers", answers);
-    return list_unless(failed, o);
+        list_set(&o, "group", group);
+    list_set(&o, "rows", json_real(a->rows[line]));
+    list_set(&o, "answers", answers);
+    return o;
 }
 
 enum err answers_json(json_t *list, const struct answers_entry *e)
@@ -90,19 +89,17 @@ enum err answers_json(json_t *list, const struct answers_entry *e)
     size_t *shown CLEAN(memory_release) = NULL, count = 0;
     const bool able = answer_shown(e->answer, &shown, &count) == ERR_OK;
     json_t *o = json_object(), *lines = json_array();
-    int failed = json_object_set_new(o, "question", json_stringn(e->text, e->size));
+    list_set(&o, "question", json_stringn(e->text, e->size));
     for (size_t i = 0; i < count; i++)
-        failed |= json_array_append_new(lines, line_json(e, shown[i]));
+        list_append(&lines, line_json(e, shown[i]));
     if (e->level > 0)
-        failed |= json_object_set_new(o, "level", json_real(e->level));
+        list_set(&o, "level", json_real(e->level));
     if (e->answer->question->groups > 0)
-        failed |= json_object_set_new(
-            o, "left_out", json_pack("{s:I, s:f}", "groups", (json_int_t)left_out, "rows", rows));
-    failed |= json_object_set_new(o, "lines", lines) |
-              json_object_set_new(o, "together", json_boolean(e->together)) |
-              json_array_append(list, o);
-    json_decref(o);
-    return able && failed == 0 ? ERR_OK : ERR_NOMEM;
+        list_set(&o, "left_out",
+                 json_pack("{s:I, s:f}", "groups", (json_int_t)left_out, "rows", rows));
+    list_set(&o, "lines", lines);
+    list_set(&o, "together", json_boolean(e->together));
+    return json_array_append_new(list, o) == 0 && able ? ERR_OK : ERR_NOMEM;
 }
 
 enum err answers_put_json(struct bytes *out, const json_t *list)

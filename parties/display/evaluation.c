@@ -218,23 +218,6 @@ enum err evaluation_text(FILE *out, const struct evaluation *e, size_t worst)
 
 /* --- as JSON ---------------------------------------------------------------------------------- */
 
-/* These two leave NULL, which fails whatever it becomes a part of, if memory is short. */
-static void set(json_t **object, const char *key, json_t *value)
-{
-    if (json_object_set_new(*object, key, value) == 0)
-        return;
-    json_decref(*object);
-    *object = NULL;
-}
-
-static void append(json_t **list, json_t *value)
-{
-    if (json_array_append_new(*list, value) == 0)
-        return;
-    json_decref(*list);
-    *list = NULL;
-}
-
 static json_t *number(double v)
 {
     return isfinite(v) ? json_real(v) : json_null();
@@ -244,14 +227,14 @@ static json_t *of_sides(const double *of)
 {
     json_t *o = json_object();
     for (size_t i = 0; i < SIDE_TABLES; i++)
-        set(&o, evaluation_side[i], number(of[i]));
+        list_set(&o, evaluation_side[i], number(of[i]));
     return o;
 }
 
 static json_t *with_real(double real, const double *of)
 {
     json_t *o = of_sides(of);
-    set(&o, "real", number(real));
+    list_set(&o, "real", number(real));
     return o;
 }
 
@@ -263,9 +246,9 @@ static json_t *marginals(const struct evaluation *e)
         const double of[SIDE_TABLES] = {e->each[0][i], e->each[1][i], e->each[2][i]};
         json_t *o = of_sides(of), *attributes = json_array();
         for (unsigned k = 0; k < w->clique[i].n; k++)
-            append(&attributes, json_string(name_of(e, w->clique[i].attribute[k])));
-        set(&o, "attributes", attributes);
-        append(&each, o);
+            list_append(&attributes, json_string(name_of(e, w->clique[i].attribute[k])));
+        list_set(&o, "attributes", attributes);
+        list_append(&each, o);
     }
     return json_pack("{s:o, s:o}", "mean", of_sides(e->mean), "each", each);
 }
@@ -280,9 +263,9 @@ static json_t *columns(const struct evaluation *e)
             mean[k] = c->of[k].mean;
             deviation[k] = c->of[k].deviation;
         }
-        append(&list, json_pack("{s:s, s:o, s:o}", "column", name_of(e, c->attribute), "mean",
-                                with_real(c->real.mean, mean), "deviation",
-                                with_real(c->real.deviation, deviation)));
+        list_append(&list, json_pack("{s:s, s:o, s:o}", "column", name_of(e, c->attribute), "mean",
+                                     with_real(c->real.mean, mean), "deviation",
+                                     with_real(c->real.deviation, deviation)));
     }
     return list;
 }
@@ -293,8 +276,8 @@ static json_t *correlations(const struct evaluation *e)
     for (size_t i = 0; i < e->pairs; i++) {
         const struct evaluation_pair *p = &e->pair[i];
         json_t *o = with_real(p->real, p->of);
-        set(&o, "columns", json_pack("[s, s]", name_of(e, p->a), name_of(e, p->b)));
-        append(&list, o);
+        list_set(&o, "columns", json_pack("[s, s]", name_of(e, p->a), name_of(e, p->b)));
+        list_append(&list, o);
     }
     return list;
 }
@@ -325,8 +308,8 @@ static json_t *questions(const struct evaluation *e)
                           (json_int_t)items);
             for (size_t i = 0; i < SIDES; i++)
                 if (e->answers[i].of[a][k].count > 0)
-                    set(&o, evaluation_side[i], quantiles(&e->answers[i].of[a][k]));
-            append(&list, o);
+                    list_set(&o, evaluation_side[i], quantiles(&e->answers[i].of[a][k]));
+            list_append(&list, o);
         }
     return list;
 }
@@ -340,13 +323,13 @@ enum err evaluation_json(FILE *out, const struct evaluation *e)
                              "columns", columns(e), "correlations", correlations(e));
     enum err failure;
     if (e->model)
-        set(&root, "likelihood",
-            json_pack("{s:o, s:o, s:I}", "codes",
-                      model_and_alone(e->likelihood.codes, e->alone.codes), "numbers",
-                      model_and_alone(e->likelihood.numbers, e->alone.numbers), "impossible",
-                      (json_int_t)e->impossible));
+        list_set(&root, "likelihood",
+                 json_pack("{s:o, s:o, s:I}", "codes",
+                           model_and_alone(e->likelihood.codes, e->alone.codes), "numbers",
+                           model_and_alone(e->likelihood.numbers, e->alone.numbers), "impossible",
+                           (json_int_t)e->impossible));
     if (e->questions > 0)
-        set(&root, "questions", questions(e));
+        list_set(&root, "questions", questions(e));
     failure = root != NULL ? list_print(root, JSON_INDENT(1), &text) : ERR_NOMEM;
     json_decref(root);
     TRY(failure);

@@ -84,10 +84,11 @@ static json_t *labels_of(const struct domain_attribute *a)
 /* What a synthetic value of the column is. */
 static json_t *datatype(const struct domain_attribute *a)
 {
-    if (a->calendar != NULL) /* in whatever format: readers of CSVW know others than strptime()'s */
+    const struct calendar *c = a->calendar;
+    if (domain_is_quoted(a)) /* in whatever format: readers of CSVW know others than strptime()'s */
         return json_pack("{s:s}", "base",
-                         a->calendar->formats > 0 || a->calendar->unit != CALENDAR_DAY ? "string"
-                                                                                       : "date");
+                         c == NULL || c->formats > 0 || c->unit != CALENDAR_DAY ? "string"
+                                                                                : "date");
     if (!domain_has_numbers(a))
         return json_pack("{s:s, s:o}", "base", "string", "format", labels_of(a));
     return json_pack("{s:s, s:f, s:f}", "base",

@@ -93,7 +93,7 @@ static void print_column(FILE *out, const struct columns_column *c)
     snprintf(unseen, sizeof unseen, "%" PRIu32 "/%" PRIu32, c->unseen, c->attribute->values);
     print_name(out, c->attribute->name);
     fprintf(out, " %9zu %8zu %8zu %8zu %8s", c->has, c->missing, m->clipped, m->outside, unseen);
-    if (m->numbers && c->attribute->calendar == NULL)
+    if (m->numbers && !domain_is_quoted(c->attribute))
         fprintf(out, " %8.6g %8.6g\n", m->least, m->largest);
     else
         fprintf(out, " %8s %8s\n", "-", "-");

@@ -134,7 +134,7 @@ enum err expect_questions(struct expect **list, size_t *count, const struct stud
     struct densities even CLEAN(densities_clear) = {0};
     struct questions q CLEAN(questions_clear) = {.domain = s->domain, .log = log};
     size_t n = 0, room = 0;
-    TRY(densities_even(&even, s->domain));
+    TRY(densities_of(&even, s->domain, NULL, NULL));
     TRY(questions_file(&q, s->questions));
     for (;;) {
         struct questions_next next CLEAN(questions_next_clear) = {0};

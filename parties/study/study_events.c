@@ -57,9 +57,9 @@ static enum err read_number(struct study_reading *r, const yaml_node_t *node, st
     const struct domain_attribute *a;
     TRY(study_read_attribute(r, node, "number", &e->number));
     a = &r->study->domain->attribute[e->number];
-    if (!domain_has_order(a) || a->calendar != NULL || a->missing != NULL || a->values < 4 ||
-        domain_number(a, 0) != 0 || domain_number(a, 1) != 1 || domain_number(a, 2) != 2 ||
-        domain_number(a, 3) != 3 || (domain_has_bins(a) && !a->whole) || a->policy != DOMAIN_CLIP)
+    if (!domain_has_numbers(a) || a->missing != NULL || a->values < 4 || domain_number(a, 0) != 0 ||
+        domain_number(a, 1) != 1 || domain_number(a, 2) != 2 || domain_number(a, 3) != 3 ||
+        (domain_has_bins(a) && !a->whole) || a->policy != DOMAIN_CLIP)
         return yaml_error(r->file, node,
                           "%.64s counts the events of a person: it needs kind: integer, neither "
                           "`missing` nor `outside`, and 0, 1 and 2 as values or bins of their own: "
@@ -86,7 +86,7 @@ static enum err read_dates(struct study_reading *r, const struct event_nodes *n,
         return yaml_error(r->file, n->when, "%.64s needs kind: date",
                           r->study->domain->attribute[e->when].name);
     gap = &r->study->domain->attribute[e->gap];
-    if (!domain_has_bins(gap) || gap->calendar != NULL || domain_number(gap, 0) != 0 ||
+    if (!domain_has_bins(gap) || !domain_has_numbers(gap) || domain_number(gap, 0) != 0 ||
         !gap->whole || gap->policy != DOMAIN_CLIP)
         return yaml_error(r->file, n->gap,
                           "%.64s is how many units of %.64s lie between two events: it needs kind: "

@@ -20,12 +20,8 @@ struct codes {
 static const char *edge_text(const struct domain_attribute *a, uint32_t code,
                              char room[COLUMN_TEXT])
 {
-    if (a->calendar != NULL) {
-        const struct calendar usual = {.unit = a->calendar->unit};
-        calendar_print(&usual, (int64_t)a->edges[code], room);
-        return room;
-    }
-    return domain_text(a, code, 6, room);
+    return domain_is_quoted(a) ? a->kind->spell(a, domain_number(a, code), room)
+                               : domain_text(a, code, 6, room);
 }
 
 static enum err read_value(struct study_reading *r, const yaml_node_t *node, uint16_t attribute,
@@ -61,11 +57,16 @@ static bool begins(const struct domain_attribute *a, uint32_t code, double v)
 static enum err read_edge(struct study_reading *r, const yaml_node_t *node,
                           const struct domain_attribute *a, bool last, uint32_t *edge)
 {
+    const char *text;
     double v, end;
     char room[COLUMN_TEXT];
-    if (a->calendar != NULL) {
-        TRY(study_read_date(r, node, a->name, a->calendar->unit, false, &v));
-        TRY(study_read_date(r, node, a->name, a->calendar->unit, true, &end));
+    if (domain_is_quoted(a)) {
+        TRY(yaml_text(r->file, node, a->name, &text));
+        if (!a->kind->spelt(a, text, &v, &end))
+            return yaml_error(
+                r->file, node,
+                "%.64s is \"%.64s\"; write a %s such as %s, no finer than it has them", a->name,
+                text, a->kind->noun, edge_text(a, 0, room));
     } else {
         TRY(yaml_number(r->file, node, a->name, -1e300, 1e300, &v));
         end = v;
@@ -92,7 +93,7 @@ static enum err read_range(struct study_reading *r, const yaml_node_t *node, uin
     const struct domain_attribute *a = &r->study->domain->attribute[attribute];
     uint32_t first, end;
     TRY(yaml_mapping(r->file, node, a->name, COUNTED(keys)));
-    if (!domain_has_order(a))
+    if (!domain_has_bins(a) && !domain_has_numbers(a))
         return yaml_error(r->file, node, "%.64s has texts, which have no range; list them",
                           a->name);
     if (!domain_has_bins(a)) {

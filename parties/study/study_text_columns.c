@@ -19,11 +19,12 @@ static void describe_values(FILE *out, size_t *at, const struct domain_attribute
     else if (!domain_has_bins(a))
         snprintf(text, sizeof text, "%ss %s", a->kind->noun, domain_range(a, 6, range));
     else
-        snprintf(text, sizeof text, "%s%s in %u %s",
-                 a->calendar != NULL ? "dates "
-                 : a->whole          ? "whole numbers "
+        snprintf(text, sizeof text, "%s%s%s in %u %s",
+                 domain_is_quoted(a) ? a->kind->noun
+                 : a->whole          ? "whole number"
                                      : "",
-                 domain_range(a, 6, range), bins, study_plural(bins, "bin", "bins"));
+                 domain_is_quoted(a) || a->whole ? "s " : "", domain_range(a, 6, range), bins,
+                 study_plural(bins, "bin", "bins"));
     study_wrap(out, at, text, a->missing != NULL ? "," : ";");
 }
 
@@ -95,6 +96,8 @@ static void describe_inside(FILE *out, size_t *at, const struct domain_attribute
 
 static void describe_attribute(FILE *out, const struct domain_attribute *a)
 {
+    const char *noun = domain_is_quoted(a) ? a->kind->noun : "number";
+    char text[80];
     size_t at = 22;
     fprintf(out, "  %-20s", a->name);
     describe_values(out, &at, a);
@@ -106,17 +109,13 @@ static void describe_attribute(FILE *out, const struct domain_attribute *a)
         study_wrap(out, &at, "a table with any other value is refused", "");
         break;
     case DOMAIN_CLIP:
-        study_wrap(out, &at,
-                   a->calendar != NULL ? "any other date counts as the nearest"
-                                       : "any other number counts as the nearest",
-                   ";");
-        study_wrap(out, &at,
-                   a->calendar != NULL  ? a->missing != NULL
-                                              ? "what is no date counts as missing"
-                                              : "a table with what is no date is refused"
-                   : a->missing != NULL ? "what is no number counts as missing"
-                                        : "a table with what is no number is refused",
-                   "");
+        snprintf(text, sizeof text, "any other %s counts as the nearest", noun);
+        study_wrap(out, &at, text, ";");
+        snprintf(text, sizeof text,
+                 a->missing != NULL ? "what is no %s counts as missing"
+                                    : "a table with what is no %s is refused",
+                 noun);
+        study_wrap(out, &at, text, "");
         break;
     case DOMAIN_AS_MISSING:
         study_wrap(out, &at, "any other value counts as missing", "");

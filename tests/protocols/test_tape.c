@@ -39,9 +39,8 @@ static enum err play(struct party *p, void *shared)
         struct share64 taken CLEAN(share64_free) = {0};
         e = tape_reserve(p, &tape, s->kind, step->reserve);
         rounds = net_exchanges(p->net) - before;
-        if (e == ERR_OK &&
-            (tape.reel[s->kind].made != step->made ||
-             (s->noise == NOISE_DISCRETE ? rounds < step->batches * cost->plain.exchanges ||
+        if (e == ERR_OK && (tape.reel[s->kind].made != step->made ||
+                            (cost->first ? rounds < step->batches * cost->plain.exchanges ||
                                                rounds % cost->plain.exchanges != 0
                                          : rounds != step->batches * cost->plain.exchanges)))
             e = ERR_DATA;
@@ -77,18 +76,14 @@ TEST(a_plan_is_made_in_batches)
 /* Whole batches, and a plan's last part; what a server sends for each. */
 TEST(a_batch_costs_what_is_stated)
 {
-    static const struct {
-        enum noise_kind noise;
-        enum noise_law kind;
-    } kinds[] = {{NOISE_BOX_MULLER, NOISE_GAUSS},
-                 {NOISE_BOX_MULLER, NOISE_GUMBEL},
-                 {NOISE_DISCRETE, NOISE_GAUSS}};
-    for (size_t k = 0; k < 3; k++) {
-        const struct tape_cost *cost = tape_cost(kinds[k].noise, kinds[k].kind);
+    for (size_t k = 0; k <= NOISE_KINDS; k++) {
+        const enum noise_kind noise = k < NOISE_KINDS ? (enum noise_kind)k : NOISE_BOX_MULLER;
+        const enum noise_law kind = k < NOISE_KINDS ? NOISE_GAUSS : NOISE_GUMBEL;
+        const struct tape_cost *cost = tape_cost(noise, kind);
         const size_t batch = cost->batch;
         struct tape_script s = {
-            .noise = kinds[k].noise,
-            .kind = kinds[k].kind,
+            .noise = noise,
+            .kind = kind,
             .planned = batch + 5000,
             .steps = 3,
             .step = {{1, 0, batch, 1}, {batch, batch, batch, 0}, {1, 1, batch + 5120, 1}}};
@@ -126,11 +121,9 @@ static enum err make_proved(struct party *p, void *shared)
 
 TEST(a_batch_that_is_proved_costs_what_is_stated)
 {
-    static const struct proved kinds[] = {{.noise = NOISE_BOX_MULLER, .kind = NOISE_GAUSS},
-                                          {.noise = NOISE_BOX_MULLER, .kind = NOISE_GUMBEL},
-                                          {.noise = NOISE_DISCRETE, .kind = NOISE_GAUSS}};
-    for (size_t k = 0; k < 3; k++) {
-        struct proved s = kinds[k];
+    for (size_t k = 0; k <= NOISE_KINDS; k++) {
+        struct proved s = {.noise = k < NOISE_KINDS ? (enum noise_kind)k : NOISE_BOX_MULLER,
+                           .kind = k < NOISE_KINDS ? NOISE_GAUSS : NOISE_GUMBEL};
         const struct tape_messages *stated = &tape_cost(s.noise, s.kind)->proved;
         OK(three_run(k, make_proved, &s, NULL));
         for (unsigned i = 0; i < 3; i++)

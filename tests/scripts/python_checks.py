@@ -5,7 +5,6 @@
 
 import csv
 import datetime
-import datetime
 import hashlib
 import io
 import itertools
@@ -178,6 +177,13 @@ def rows_on_condition_are_those_of_synth():
         raises(trefoil.QuestionError, "nothing is known", model.sample, 5, where="age > 99")
     with trefoil.Model(copula) as model:
         raises(trefoil.UsageError, "copula", model.complete, given)
+    with trefoil.Model(folder + "/wide") as model:  # its dates have a format
+        days = [datetime.date(2004, 5, 6), "07.06.2005", "2006-07-08"]
+        assert model.complete({"day": days}, frame=False)["day"] == [
+            days[0], datetime.date(2005, 6, 7), datetime.date(2006, 7, 8)]
+    with trefoil.Model(folder + "/dates") as model:
+        times = [datetime.datetime(2026, 1, 5, 10, 30), datetime.datetime(2026, 1, 6)]
+        assert model.complete({"seen": times}, frame=False)["seen"] == times
 
 
 def as_many_rows_as_the_model_stands_for():
@@ -392,8 +398,36 @@ def a_classifier_says_what_predict_says():
                                                              "--check")
     raises(trefoil.UsageError, "no column age", model.predict, [{"ward": "lung"}])
     raises(trefoil.UsageError, "age cannot be 'x'", model.predict, [{"age": "x", "ward": "", "bmi": ""}])
+    raises(trefoil.UsageError, "age cannot be 3.5", model.predict, [{"age": 3.5, "ward": "", "bmi": ""}])
+    assert model.scores([{"age": "3.0", "ward": "", "bmi": ""}]) == model.scores([{"age": 3, "ward": "", "bmi": ""}])
     raises(trefoil.FileError, "cannot read", trefoil.Classifier, folder + "/nothing")
     raises(trefoil.FormatError, "not of the format", trefoil.Classifier, tree + "/measurements.json")
+
+
+def a_classifier_reads_times_and_missing_numbers():
+    def column(name, kind, edges, **more):
+        return {"name": name, "kind": kind, "size": len(edges), "edges": edges, "missing": "999", **more}
+
+    days = [f"2021-03-0{day}" for day in (1, 2, 2, 3, 4)]
+    hours = ["2021-03-01 12:00", "2021-03-01 17:00", "2021-03-02 12:00"]
+    columns = [column("day", "date", days, format=["%d.%m.%Y"]), column("hour", "date", hours), column("dose", "numeric", [0, 1, 1000])]
+    size = sum(c["size"] for c in columns)
+    with open(folder + "/times.json", "w", encoding="utf-8") as file:
+        json.dump({"format": "trefoil-classifier-1", "target": "sex", "classes": ["m", "f"], "intercept": [0], "norm": 0,
+                   "coef": [[10 ** (size - 1 - k) for k in range(size)]], "feature_names": ["x"] * size, "epsilon": 1,
+                   "delta": 0, "columns": columns}, file)
+    model = trefoil.Classifier(folder + "/times.json")
+
+    def codes(day, hour, dose):
+        text = str(model.scores([{"day": day, "hour": hour, "dose": dose}])[0][0]).zfill(size)
+        return [text[:5].index("1"), text[5:8].index("1"), text[8:].index("1")]
+
+    time = datetime.datetime
+    assert codes("01.03.2021", "2021-03-01 17:00", "0.5") == [0, 1, 0]
+    assert codes(time(2021, 3, 2, 9), time(2021, 3, 1, 16, 59), 1.5) == [1, 0, 1]  # the day is a bin of its own
+    assert codes(datetime.date(2021, 3, 3), "2021-03-01T17:30", 999.0) == [3, 1, 2]
+    assert codes("999", datetime.date(2021, 3, 1), "999.00") == [4, 0, 2]
+    raises(trefoil.UsageError, "day cannot be 'x'", codes, "x", "2021-03-01", 0)
 
 
 def the_lines_of_numpy_say_the_same():
@@ -523,7 +557,8 @@ CHECKS = [
     rows_on_condition_are_those_of_synth, as_many_rows_as_the_model_stands_for,
     marginals_answer_as_questions_do, measurements_are_those_of_the_file, errors_are_of_their_kind,
     threads_may_share_a_model, arrow_says_what_lists_say, structures_are_the_headers, the_file_model_is_as_documented,
-    a_classifier_says_what_predict_says, the_lines_of_numpy_say_the_same, the_page_of_python_runs, frames_have_what_lists_have,
+    a_classifier_says_what_predict_says, a_classifier_reads_times_and_missing_numbers,
+    the_lines_of_numpy_say_the_same, the_page_of_python_runs, frames_have_what_lists_have,
 ]
 failed = 0
 for number, check in enumerate(CHECKS, 1):

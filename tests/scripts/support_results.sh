@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Small results for tests of what reads them: FOLDER/tree, which has intervals, FOLDER/copula, FOLDER/classifier, and
-# FOLDER/dates, with a column of days and one of minutes.
+# FOLDER/dates, with a column of days and one of minutes, and FOLDER/wide, of numbers beyond 32 bits and days
+# in a format.
 #
 #   tests/scripts/support_results.sh FOLDER
 set -eu
@@ -10,14 +11,15 @@ trefoil=${TREFOIL:-build/gcc/trefoil}
 awk 'BEGIN {
     srand(7)
     split("surgery cardiology lung", ward, " ")
-    print "age,sex,ward,bmi,born,seen"
+    print "age,sex,ward,bmi,born,seen,number,day"
     for (i = 0; i < 1500; i++) {
         age = int(20 * rand()); sex = rand() < 0.4 ? "f" : "m"
         w = 1 + int(3 * rand() * (sex == "f" ? 1 : 0.7))
         bmi = rand() < 0.05 ? "" : sprintf("%.1f", 14 + age + 20 * rand())
-        printf "%d,%s,%s,%s,%s,%s\n", age, sex, rand() < 0.1 ? "?" : ward[w], bmi, \
+        printf "%d,%s,%s,%s,%s,%s,%.0f,%s\n", age, sex, rand() < 0.1 ? "?" : ward[w], bmi, \
             i % 20 == 0 ? "" : sprintf("20%02d-%02d-%02d", age, 1 + i % 12, 1 + i % 28), \
-            sprintf("2026-01-%02d %02d:%02d", 1 + i % 31, i % 24, i % 60)
+            sprintf("2026-01-%02d %02d:%02d", 1 + i % 31, i % 24, i % 60), 5000000000 + i % 4, \
+            sprintf("%02d.%02d.20%02d", 1 + i % 28, 1 + i % 12, i % 20)
     }
 }' >"$folder/rows.csv"
 for name in north east west owner office; do
@@ -55,7 +57,10 @@ columns='  - {name: sex, kind: categorical, values: [m, f]}
 printf 'sex,title\nm,Mr\n' >"$folder/titles.csv"
 study 'workload: {all: 2}' 'rounds: 3' 'computed:' '  - {name: later, as: born + 30}' '  - {name: year, as: year(seen)}' \
     '  - {name: title, as: "lookup(sex, \"titles.csv\", title)"}' >"$folder/dates.yaml"
-for kind in tree copula dates; do
+columns='  - {name: number, kind: integer, min: 5000000000, max: 5000000003}
+  - {name: day, kind: date, format: "%d.%m.%Y", from: 2000-01-01, to: 2019-12-31, bins: year}'
+study 'workload: {all: 2}' 'rounds: 1' >"$folder/wide.yaml"
+for kind in tree copula dates wide; do
     "$trefoil" aim "$folder/$kind.yaml" "$folder/rows.csv" --out "$folder/$kind" --seed 7 \
         >"$folder/$kind.log" 2>&1 ||
         { cat "$folder/$kind.log" >&2; exit 1; }

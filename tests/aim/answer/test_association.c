@@ -38,7 +38,7 @@ static struct association_room room_new(uint16_t x, uint16_t y)
     OK(domain_add_numeric(r.d, "pay", edges, 5, NULL, DOMAIN_CLIP, NULL));
     OK(domain_add_categorical(r.d, "sex", sexes, 3, NULL, DOMAIN_REJECT, NULL));
     OK(domain_add_numeric(r.d, "level", levels, 6, NULL, DOMAIN_CLIP, NULL));
-    OK(densities_even(&r.inside, r.d));
+    OK(densities_of(&r.inside, r.d, NULL, NULL));
     struct random random = random_of(7u * x + y);
     for (uint32_t i = 0; i < r.d->attribute[x].size; i++)
         for (uint32_t k = 0; k < r.d->attribute[y].size; k++)

@@ -223,12 +223,13 @@ TEST(modes_and_missing_values)
 /* Two tables of three and six rows, whose errors can be worked out by hand. */
 TEST(errors_are_relative)
 {
-    static const char text[] = "SELECT COUNT(*), SUM(load), AVG(load), MODE(ward) FROM t "
-                               "WHERE age < 25";
+    static const char text[] =
+        "SELECT COUNT(*), SUM(load), AVG(load), MODE(ward), SUM(load) / COUNT(*) FROM t "
+        "WHERE age < 25";
     static const double loads[2][6] = {{1, 2, 3, 4, 5, 9}, {2, 4, 9, 0, 0, 0}};
     static const uint16_t ages[2][6] = {{0, 0, 1, 1, 9, 9}, {0, 3, 9, 0, 0, 0}},
                           wards[2][6] = {{0, 0, 0, 1, 1, 1}, {1, 1, 1, 0, 0, 0}};
-    static const double should_be[] = {0, 0.2, 0.2, 2.0 / 3};
+    static const double should_be[] = {0, 0.2, 0.2, 2.0 / 3, 0.2};
     struct domain *d CLEAN(domain_free) = make_domain();
     const double deviation[] = {0, 1, 1, 1};
     struct evaluate_answers e CLEAN(evaluate_answers_clear) = {.deviation = deviation};
@@ -252,6 +253,7 @@ TEST(errors_are_relative)
     near(e.of[AGGREGATE_SUM][0].error[0], should_be[1]);
     near(e.of[AGGREGATE_AVG][0].error[0], should_be[2]);
     near(e.of[AGGREGATE_MODE][0].error[0], should_be[3]);
+    near(e.of[AGGREGATE_ARITHMETIC][0].error[0], should_be[4]);
     assert_int_equal(e.of[AGGREGATE_COUNT][1].count, 0);
     for (size_t k = 0; k < 2; k++) {
         rows_answer_free(&a[k]);

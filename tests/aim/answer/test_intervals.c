@@ -143,6 +143,17 @@ TEST(means_of_few_rows_are_wide)
     assert_true(v.bounded && v.high - v.low < 0.1);
 }
 
+/* A quotient is no number of a column, and the conditions on one do not narrow its interval. */
+TEST(a_quotient_is_as_uncertain_as_the_mean_that_it_is)
+{
+    struct intervals_world w CLEAN(world_free);
+    world_new(&w, 0.1, 1);
+    struct answer_value v = ask(&w, "SELECT SUM(b) / COUNT(*) FROM t WHERE a = 0", 0.95);
+    struct answer_value mean = ask(&w, "SELECT AVG(b) FROM t WHERE a = 0", 0.95);
+    assert_true(v.bounded && v.low < v.number && v.number < v.high);
+    assert_true(half(v) > 0.9 * half(mean) && half(v) < 1.1 * half(mean));
+}
+
 /* An interval reaches towards counts that say otherwise than the model, but for their own noise. */
 TEST(counts_far_from_the_model_widen_an_interval_to_their_side)
 {

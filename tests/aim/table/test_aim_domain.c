@@ -5,6 +5,8 @@
 #include "aim/table/number.h"
 #include "aim/workload/workload.h"
 
+#include <locale.h>
+
 TEST(numbers_parse_strictly)
 {
     static const char *const bad[] = {"",    "+",  ".",  "e5",  "1e",    "nan", "inf", "0x10",
@@ -53,6 +55,37 @@ TEST(numbers_have_as_few_digits_as_give_them_back)
         number_shortest(text, sizeof text, x[i]);
         assert_string_equal(text, shortest[i]);
     }
+}
+
+/* As in a host of the library, where its locale can be made. glibc leaks a LOCPATH. */
+TEST(numbers_have_a_point_where_others_have_a_comma)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip();
+#else
+    char folder[] = "/tmp/locale-XXXXXX", command[100], text[40];
+    bool made;
+    double x;
+    assert_non_null(mkdtemp(folder));
+    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 2>/dev/null",
+             folder);
+    made = system(command) == 0 && setenv("LOCPATH", folder, 1) == 0 &&
+           setlocale(LC_NUMERIC, "de_DE.UTF-8") != NULL;
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+    if (!made)
+        skip();
+    snprintf(text, sizeof text, "%g", 0.5);
+    assert_string_equal(text, "0,5");
+    number_shortest(text, sizeof text, 1.0 / 3);
+    assert_string_equal(text, "0.3333333333333333");
+    number_round(text, sizeof text, 2.5e-7, 6);
+    assert_string_equal(text, "2.5e-07");
+    number_print(text, sizeof text, 0.25, 1);
+    assert_string_equal(text, "0.2");
+    assert_true(number_double("0.30000000000000004", &x) && x == 0.1 + 0.2);
+    assert_non_null(setlocale(LC_NUMERIC, "C"));
+#endif
 }
 
 static struct domain *four_attributes(void)

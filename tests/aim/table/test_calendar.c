@@ -280,7 +280,7 @@ static struct calendar_asked ask_of(bool dates)
 {
     struct calendar_asked w = {.domain = domain_of(dates)};
     w.model = model_of(w.domain);
-    OK(densities_even(&w.inside, w.domain));
+    OK(densities_of(&w.inside, w.domain, NULL, NULL));
     OK(model_sums_new(&w.sums, w.model));
     return w;
 }

@@ -1,7 +1,7 @@
 /* aim/table/kind: a kind that the tree does not know, days, is a struct and nothing else. */
 #include "harness/cmocka.h"
 
-#include "aim/question/values.h"
+#include "aim/question/question.h"
 #include "aim/table/csv.h"
 #include "aim/table/domain_private.h"
 #include "aim/workload/merge.h"
@@ -29,10 +29,38 @@ static const char *day_text(const struct domain_attribute *a, uint32_t code, int
     return room;
 }
 
+static const char *day_print(const struct domain_attribute *a, double number, int digits,
+                             char room[COLUMN_TEXT])
+{
+    (void)a;
+    (void)digits;
+    snprintf(room, COLUMN_TEXT, "%s", date_day_text((uint32_t)number).text);
+    return room;
+}
+
+static const char *day_spell(const struct domain_attribute *a, double number,
+                             char room[COLUMN_TEXT])
+{
+    return day_print(a, number, 0, room);
+}
+
+static bool day_spelt(const struct domain_attribute *a, const char *text, double *low, double *high)
+{
+    uint32_t day;
+    (void)a;
+    if (!date_parse_day(text, &day))
+        return false;
+    *low = *high = day;
+    return true;
+}
+
 static const struct column_kind days = {.byte = COLUMN_KINDS,
                                         .word = "day",
                                         .noun = "day",
                                         .order = true,
+                                        .print = day_print,
+                                        .spell = day_spell,
+                                        .spelt = day_spelt,
                                         .code = day_code,
                                         .number = day_number,
                                         .text = day_text};
@@ -84,8 +112,45 @@ TEST(neighbours_merge_and_ranges_are_sets)
     assert_int_equal(known.spans, 1);
     assert_true(pool.span[known.first].from == domain_number(d->attribute, 0) - 0.5);
     assert_true(pool.span[known.first].below == domain_last(d->attribute) + 0.5);
-    OK(densities_even(&even, d));
+    OK(densities_of(&even, d, NULL, NULL));
     assert_true(density_whole(even.of[0], 2).mean == domain_number(d->attribute, 2));
+}
+
+TEST(questions_quote_days)
+{
+    static const char *const bad[][2] = {
+        {"SELECT SUM(seen) FROM t", "a sum of days means nothing"},
+        {"SELECT AVG(seen) / 2 FROM t", "not with AVG of days"},
+        {"SELECT COUNT(*) FROM t WHERE seen = 5",
+         "seen has days: write one in single quotes, such as '2024-02-27'"},
+        {"SELECT COUNT(*) FROM t WHERE seen = 'soon'", "'soon' is no day here; write one such as"}};
+    struct domain *d CLEAN(domain_free) = five_days();
+    struct question_text from = {.text = "SELECT AVG(seen), COUNT(seen) FROM t "
+                                         "WHERE seen >= DAY '2024-02-29' HAVING "
+                                         "AVG(seen) > '2024-03-01'"};
+    struct question *q CLEAN(question_free) = NULL;
+    const double first = domain_number(d->attribute, 0);
+    OK(question_parse(&q, d, &from, NULL));
+    assert_true(question_item_is_quoted(q, 0) && !question_item_is_quoted(q, 1));
+    assert_true(q->having[0].value == first + 3);
+    const struct values *known = case_values(&q->where.one[0], 0);
+    assert_int_equal(known->spans, 1);
+    assert_true(q->pool.span[known->first].from == first + 1.5);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        LOG_INTO(log, words, LOG_ERROR);
+        struct question *refused;
+        struct question_text asked = {.text = bad[i][0]};
+        assert_int_equal(question_parse(&refused, d, &asked, &log), ERR_QUESTION);
+        if (strstr(words, bad[i][1]) == NULL)
+            fail_msg("%s: %s", bad[i][0], words);
+    }
+}
+
+/* A program before version 0.3 does not know them. */
+TEST(model_files_have_the_version_of_later_kinds)
+{
+    struct domain *d CLEAN(domain_free) = five_days();
+    assert_true(domain_needs_version_3(d));
 }
 
 TEST(files_give_back_the_same_days)

@@ -210,7 +210,7 @@ TEST(numbers_keep_the_density_of_their_bin)
     struct random r = random_of(9);
     double seen[28 * 24] = {0}, sum = 0, chi = 0;
     size_t solutions = 0;
-    OK(densities_even(&inside, d));
+    OK(densities_of(&inside, d, NULL, NULL));
     density_free(&inside.of[0]);
     OK(density_new(&inside.of[0], &d->attribute[0], counts));
     assert_true(fabs(density_tilt(inside.of[0], 1)) > 0.3);
@@ -327,7 +327,7 @@ TEST(a_difference_of_two_measured_dates_holds)
             naive[(i * 4 + k) * 4 + stay] = true;
         }
     assert_memory_equal(seen, naive, sizeof seen);
-    OK(densities_even(&even, d));
+    OK(densities_of(&even, d, NULL, NULL));
     for (int i = 0; i < 20000; i++) {
         uint16_t row[3] = {(uint16_t)random_below(&r, 4), (uint16_t)random_below(&r, 4),
                            (uint16_t)random_below(&r, 4)};

@@ -269,6 +269,7 @@ TEST(evaluation_takes_other_files_results_and_questions)
 {
     static const char sql[] = "SELECT COUNT(*), AVG(bmi) FROM t WHERE age >= 3;\n"
                               "SELECT MODE(ward), COUNT(*) FROM t GROUP BY sex;\n"
+                              "SELECT SUM(age) / COUNT(*) FROM t;\n"
                               "SELECT CORR(age, bmi) FROM t;";
     struct command_outcome a;
     struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2));
@@ -298,13 +299,14 @@ TEST(evaluation_takes_other_files_results_and_questions)
     for (size_t i = 0; i < json_array_size(json_object_get(root, "questions")); i++)
         assert_true(figure(json_array_get(json_object_get(root, "questions"), i), "synthetic.max") <
                     1e-12);
-    assert_int_equal(json_array_size(json_object_get(root, "questions")), 4);
+    assert_int_equal(json_array_size(json_object_get(root, "questions")), 5);
     support_says(a.err, "since trefoil query refuses it: SELECT CORR(age, bmi) FROM t\n");
     assert_true(figure(root, "questions.0.resample.max") > 0);
     assert_true(figure(root, "questions.0.model.median") > 0);
     TREFOIL(EXIT_OK, &a, &g, "eval", g.s.path, path, g.s.folder, "--queries", queries);
-    support_says(a.out, "relative errors of the answers to 3 questions\n");
+    support_says(a.out, "relative errors of the answers to 4 questions\n");
     support_says(a.out, "  MODE        by group      2  model ");
+    support_says(a.out, "  arithmetic                1  model ");
     support_says(a.out, "log-likelihood of its numbers as written, in deviations: ");
     TREFOIL(EXIT_USAGE, &a, &g, "eval", g.s.path, path, path, "--queries", path);
     support_says(a.err, "synthetic.csv:1:1: SELECT should stand here");

@@ -149,7 +149,7 @@ TEST(noise_is_of_the_cells_that_a_condition_takes_in)
     char said[1024];
     OK(load(&s, "{queries: q.sql}", questions, said, sizeof said, &study));
     OK(expect_questions(&list, &count, study, 10, NULL));
-    OK(densities_even(&even, study->domain));
+    OK(densities_of(&even, study->domain, NULL, NULL));
     assert_int_equal(count, 3);
     const struct expect *grouped = strstr(list[0].text, "GROUP BY") != NULL ? &list[0] : &list[1];
     const struct expect *either = grouped == &list[0] ? &list[1] : &list[0];

@@ -298,11 +298,11 @@ def _date(x: float, unit: int) -> Date:
 
 
 def _said(value: Any) -> str:
-    """A value as CSV files have it: a whole number has no point, a date no time that is 0."""
+    """A value as CSV files have it: a whole number has no point, a date no time or seconds that are 0."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
-        return str(value.date())
+    if isinstance(value, datetime.datetime) and value.second == value.microsecond == 0:
+        return value.isoformat(" ", "minutes") if value.time() != datetime.time() else str(value.date())
     return str(value)
 
 

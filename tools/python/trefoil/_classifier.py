@@ -6,7 +6,7 @@ import bisect
 import datetime
 import json
 import os
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Union
 
 from . import FileError, FormatError, UsageError
 
@@ -79,32 +79,53 @@ class Classifier:
 
     def _codes(self, column: Dict[str, Any], values: Sequence[Any]) -> List[int]:
         texts = {text: code for code, text in enumerate(column.get("labels", ()))}
-        missing = {column.get("missing"), *column.get("missing_too", ())}
+        missing: Set[Any] = {column.get("missing"), *column.get("missing_too", ())}
+        if "labels" not in column:
+            missing |= {_number(text) for text in missing}
+        missing.discard(None)
         return [self._code(column, texts, missing, value) for value in values]
 
     def _code(self, column: Dict[str, Any], texts: Mapping[str, int], missing: Any, value: Any) -> int:
-        lacks = value is None or value != value or str(value).strip() in missing
-        if not lacks and column["kind"] == "categorical":
+        lacks = value is None or value != value or str(value).strip() in missing or _number(value) in missing
+        if not lacks and "labels" in column:
             lacks = str(value) not in texts
         if lacks:
             if column.get("missing") is None:
                 raise UsageError(f"{column['name']} cannot be {value!r}")
             return column["size"] - 1
-        if column["kind"] == "categorical":
+        if "labels" in column:
             return texts[str(value)]
         try:
-            if column["kind"] == "integer":
-                return min(max(int(value), column["min"]), column["max"]) - column["min"]
+            if "min" in column:
+                whole = float(value)
+                if not whole.is_integer():
+                    raise ValueError(value)
+                return int(min(max(whole, column["min"]), column["max"])) - column["min"]
             edges = column["edges"]
-            at = (_date(value) if column["kind"] == "date" else float(value))
+            at = _date(value, column) if isinstance(edges[0], str) else float(value)
         except ValueError:
             raise UsageError(f"{column['name']} cannot be {value!r}") from None
         code = min(max(bisect.bisect_right(edges, at) - 1, 0), len(edges) - 2)
         return code - 1 if code > 0 and edges[code - 1] == edges[code] == at else code
 
 
-def _date(value: Any) -> str:
-    return value.isoformat() if isinstance(value, datetime.date) else str(value)
+def _number(value: Any) -> Optional[float]:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _date(value: Any, column: Mapping[str, Any]) -> str:
+    """As edges are written, whatever the column's formats are, and no finer than its unit."""
+    text = str(value).strip()
+    for known in column.get("format", ()) if isinstance(value, str) else ():
+        try:
+            text = str(datetime.datetime.strptime(text, known))
+            break
+        except ValueError:
+            continue
+    return str(datetime.datetime.fromisoformat(text.replace("T", " ")[:19]))[:len(column["edges"][0])]
 
 
 def _values(rows: Any, name: str) -> Sequence[Any]:

@@ -131,27 +131,24 @@ static SEXP levels(const struct trefoil_column *c)
     return v;
 }
 
-/* Whole numbers of which some are too large for R's integers, as doubles. */
-static SEXP large(SEXP codes, const struct trefoil_column *c)
+/* Whole numbers beyond those that R has as integers; the least of these is NA. */
+static SEXP coded_wide(SEXP code, const struct trefoil_column *c)
 {
-    SEXP v = PROTECT(Rf_allocVector(REALSXP, XLENGTH(codes)));
-    for (R_xlen_t i = 0; i < XLENGTH(v); i++) {
-        const int code = INTEGER(codes)[i];
-        REAL(v)[i] = code > (int)c->values ? NA_REAL : (double)(c->min + code - 1);
-    }
-    UNPROTECT(1);
+    SEXP v;
+    PROTECT(code);
+    v = PROTECT(Rf_allocVector(REALSXP, XLENGTH(code)));
+    for (R_xlen_t i = 0; i < XLENGTH(v); i++)
+        REAL(v)[i] = INTEGER(code)[i] > (int)c->values ? NA_REAL : (double)(c->min + INTEGER(code)[i] - 1);
+    UNPROTECT(2);
     return v;
 }
 
-/* Codes from 1, NA for missing values: whole numbers as they are, everything else as a factor. */
+/* Codes from 1, NA for missing values: whole numbers as integers, everything else as a factor. */
 static SEXP coded(SEXP v, const struct trefoil_column *c)
 {
+    if (c->kind == TREFOIL_WHOLE && (c->min <= INT_MIN || c->max > INT_MAX))
+        return coded_wide(v, c);
     PROTECT(v);
-    if (c->kind == TREFOIL_WHOLE && (c->min <= INT_MIN || c->min + c->values > INT_MAX)) {
-        v = large(v, c);
-        UNPROTECT(1);
-        return v;
-    }
     for (R_xlen_t i = 0; i < XLENGTH(v); i++) {
         if (INTEGER(v)[i] > (int)c->values)
             INTEGER(v)[i] = NA_INTEGER;

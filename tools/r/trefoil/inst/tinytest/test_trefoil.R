@@ -52,6 +52,11 @@ expect_equal(nrow(synth(tree)), round(tree$total))
 expect_equal(synth(tree, 10), synth(tree, 10))
 expect_false(identical(synth(tree, 100, sampling = "independent"), synth(tree, 100)))
 
+# whole numbers beyond R's integers
+wide <- trefoil_open(file.path(folder, "wide"))
+expect_equal(query(wide, "SELECT COUNT(*) FROM t GROUP BY number", NULL)$number, 5e9 + 0:3)
+expect_true(all(synth(wide, 50)$number %in% (5e9 + 0:3)))
+
 # dates
 dates <- trefoil_open(file.path(folder, "dates"))
 csv <- tempfile()
