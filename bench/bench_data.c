@@ -16,8 +16,8 @@
 #include "bench/data_sql.h"
 #include "bench/figures.h"
 #include "harness/study.h"
-#include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
+#include "parties/command/methods.h"
 #include "parties/exchange/price.h"
 
 #include <math.h>
@@ -109,14 +109,14 @@ static double deviation_of(const struct rows_moments *m)
 
 static enum err run_once(struct data_bench *b, uint64_t seed, struct l1_errors *sum)
 {
-    struct aim_result *result CLEAN(aim_result_free) = NULL;
+    struct methods_made made CLEAN(methods_clear) = {0};
     struct table *rows CLEAN(table_free) = NULL;
     struct rows_moments *m CLEAN(memory_release) = NULL;
     struct ledger_limits limits = {0};
     TRY(price_limits(b->s.study, &limits, b->log));
-    TRY(central_run(&result, b->s.study, b->real, NULL, NULL, NULL, b->log));
-    TRY(release_write(&(struct release_terms){b->s.folder, b->s.study, limits.rho, 0, seed, b->log},
-                      result));
+    TRY(methods_central(&made, b->s.study, b->real, NULL, NULL, b->log));
+    TRY(methods_release(
+        &made, &(struct release_terms){b->s.folder, b->s.study, limits.rho, 0, seed, b->log}));
     TRY(read_table(b, support_path(&b->s, "synthetic.csv"), &rows, &m));
     for (size_t i = 0; i < COLUMNS; i++) {
         uint32_t a = domain_find(b->s.study->domain, columns[i]);

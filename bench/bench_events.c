@@ -19,9 +19,9 @@
 #include "aim/table/series.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/command/evaluating_events.h"
+#include "parties/command/methods.h"
 #include "parties/exchange/price.h"
 
 #include <math.h>
@@ -130,13 +130,13 @@ static enum err run_events(const struct support_study *s, const struct source *r
 {
     const struct source_options o = {.csv = support_path(s, "persons.csv"),
                                      .events = support_path(s, "visits.csv")};
-    struct aim_result *result CLEAN(aim_result_free) = NULL;
+    struct methods_made run CLEAN(methods_clear) = {0};
     struct source made CLEAN(source_clear) = {0};
     struct ledger_limits limits = {0};
     TRY(price_limits(s->study, &limits, log));
-    TRY(central_run(&result, s->study, real->table, NULL, NULL, NULL, log));
-    TRY(release_write(&(struct release_terms){s->folder, s->study, limits.rho, 0, seed, log},
-                      result));
+    TRY(methods_central(&run, s->study, real->table, NULL, NULL, log));
+    TRY(methods_release(&run,
+                        &(struct release_terms){s->folder, s->study, limits.rho, 0, seed, log}));
     TRY(source_load_events(&made, s->study, &o, log));
     return events_compare(c, real->table, made.table);
 }
@@ -165,15 +165,15 @@ static enum err run_flat(const struct support_study *flat, const struct source *
                          double *of_events, double *inter, struct log *log)
 {
     const struct workload *w = flat->study->workload;
-    struct aim_result *result CLEAN(aim_result_free) = NULL;
+    struct methods_made run CLEAN(methods_clear) = {0};
     struct table *all CLEAN(table_free) = NULL, *bound CLEAN(table_free) = NULL,
                       *made CLEAN(table_free) = NULL;
     double *each CLEAN(memory_release) = NULL, mean;
     size_t pairs[2] = {0};
     TRY(flatten(flat, real->table, VISITS_MOST, &all));
     TRY(flatten(flat, real->table, FLAT_ROWS, &bound));
-    TRY(central_run(&result, flat->study, bound, NULL, NULL, NULL, log));
-    TRY(sample_rows(&made, result->model, all->rows, seed, log));
+    TRY(methods_central(&run, flat->study, bound, NULL, NULL, log));
+    TRY(sample_rows(&made, run.model->model, all->rows, seed, log));
     TRY(memory_new(&each, w->cliques));
     TRY(evaluate_tables(w, all, made, each, &mean));
     *of_events = *inter = 0;

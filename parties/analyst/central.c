@@ -2,67 +2,6 @@
 
 #include "aim/table/join.h"
 #include "base/memory.h"
-#include "parties/analyst/release.h"
-#include "parties/exchange/bounds.h"
-
-enum err central_run(struct aim_result **result, const struct study *study,
-                     const struct table *table, const struct plaintext_noise *noise,
-                     void (*progress)(void *self, const struct aim_round *round), void *self,
-                     struct log *log)
-{
-    struct bounds *bounds CLEAN(bounds_free) = NULL;
-    struct plaintext *plaintext CLEAN(plaintext_free) = NULL;
-    struct aim_options options;
-    struct aim_backend backend;
-    TRY(bounds_new(&bounds, study, log));
-    TRY(release_loop_options(study, bounds, &options, log));
-    options.noise_by = NOISE_BY_ALL; /* a curator adds noise once */
-    TRY(plaintext_new(&plaintext, study->workload, table, noise, log));
-    options.progress = progress;
-    options.self = self;
-    backend = plaintext_backend(plaintext);
-    return aim_run(result, &options, &backend, log);
-}
-
-enum err central_copula(struct copula_result **result, const struct study *study,
-                        const struct table *table, const struct plaintext_noise *noise,
-                        struct log *log)
-{
-    struct bounds *bounds CLEAN(bounds_free) = NULL;
-    struct plaintext *plaintext CLEAN(plaintext_free) = NULL;
-    struct copula_options options;
-    struct aim_backend backend;
-    TRY(bounds_new(&bounds, study, log));
-    TRY(release_copula_options(study, bounds, &options, log));
-    options.noise_by = NOISE_BY_ALL;
-    TRY(plaintext_new(&plaintext, study->workload, table, noise, log));
-    backend = plaintext_backend(plaintext);
-    return copula_run(result, &options, &backend, log);
-}
-
-enum err central_train(struct train_result **result, const struct study *study,
-                       const struct table *table, const struct plaintext_noise *noise,
-                       void (*progress)(void *self, const struct train_result *r, unsigned step),
-                       void *self, struct log *log)
-{
-    struct bounds *bounds CLEAN(bounds_free) = NULL;
-    struct plaintext *plaintext CLEAN(plaintext_free) = NULL;
-    struct slope *rows CLEAN(slope_free) = NULL;
-    struct train_options options;
-    struct aim_backend backend;
-    TRY(bounds_new(&bounds, study, log));
-    TRY(release_train_options(study, bounds, &options, log));
-    TRY(plaintext_new(&plaintext, study->workload, table, noise, log));
-    TRY(slope_new(&rows, study->features, table));
-    plaintext_train(plaintext, rows);
-    options.progress = progress;
-    options.self = self;
-    backend = plaintext_backend(plaintext);
-    TRY(train_run(result, &options, &backend, log));
-    if (slope_wrapped(rows) > 0)
-        log_warn(log, "weights grew so large that scores wrapped; set a lower rate");
-    return ERR_OK;
-}
 
 enum err central_link(struct table *all, const struct study *study, struct table *const *table,
                       size_t *linked, size_t *surplus)

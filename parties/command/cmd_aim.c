@@ -229,7 +229,7 @@ static enum err execute(struct sources *from, const char *folder, size_t rows, u
     method = methods_of(study);
     quick |= !method->errors;
     progress = progress_start(stdout, study, limits.rho);
-    TRY(method->central(&made, study, table, NULL, &progress, log));
+    TRY(methods_central(&made, study, table, NULL, &progress, log));
     TRY(methods_release(&made, &(struct release_terms){.folder = folder,
                                                        .study = study,
                                                        .rho = limits.rho,

@@ -212,13 +212,14 @@ static enum err play_rounds(struct run_asked *r, struct ledger_limits *limits,
                                 .self = &r->progress};
     TRY(find_budget(r, limits));
     TRY(take_look(r, limits));
-    TRY(methods_of(r->study)->run(&r->made, &(struct methods_run){.study = r->study,
-                                                                  .bounds = r->bounds,
-                                                                  .state = r->state,
-                                                                  .remote = &r->remote,
-                                                                  .wish = t->wish,
-                                                                  .progress = &r->progress,
-                                                                  .log = r->log}));
+    TRY(methods_of(r->study)->run(&r->made,
+                                  &(struct methods_run){.study = r->study,
+                                                        .bounds = r->bounds,
+                                                        .backend = remote_backend(&r->remote),
+                                                        .remote = &r->remote,
+                                                        .wish = t->wish,
+                                                        .progress = &r->progress,
+                                                        .log = r->log}));
     r->total_s = clock_now_s() - begin;
     return ERR_OK;
 }

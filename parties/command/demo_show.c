@@ -4,8 +4,8 @@
 #include "aim/table/csv.h"
 #include "aim/workload/tabulate.h"
 #include "base/memory.h"
-#include "parties/analyst/central.h"
 #include "parties/command/demo.h"
+#include "parties/command/methods.h"
 #include "parties/display/report.h"
 
 #include <jansson.h>
@@ -22,10 +22,10 @@ static enum err error_of_csv(const struct demo *d, const char *path, double *err
 /* Central AIM on a table at the same budget, as n synthetic rows, against all patients. */
 static enum err error_of_central(const struct demo *d, const struct table *table, double *error)
 {
-    struct aim_result *result CLEAN(aim_result_free) = NULL;
+    struct methods_made made CLEAN(methods_clear) = {0};
     struct table *rows CLEAN(table_free) = NULL;
-    TRY(central_run(&result, d->study, table, NULL, NULL, NULL, d->log));
-    TRY(sample_rows(&rows, result->model, table->rows, 1, d->log));
+    TRY(methods_central(&made, d->study, table, NULL, NULL, d->log));
+    TRY(sample_rows(&rows, made.model->model, table->rows, 1, d->log));
     return evaluate_tables(d->study->workload, d->all, rows, NULL, error);
 }
 

@@ -1,9 +1,9 @@
 #include "parties/command/methods.h"
 
-#include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/display/assess_words.h"
 #include "parties/display/report.h"
+#include "parties/exchange/bounds.h"
 
 void methods_clear(struct methods_made *made)
 {
@@ -15,29 +15,67 @@ void methods_clear(struct methods_made *made)
 
 static enum err run_aim(struct methods_made *made, const struct methods_run *r)
 {
-    const struct aim_backend backend = remote_backend(r->remote);
     struct aim_options options;
     TRY(release_loop_options(r->study, r->bounds, &options, r->log));
-    options.progress = progress_round;
+    options.progress = r->progress != NULL ? progress_round : NULL;
     options.self = r->progress;
     options.wish = r->wish;
-    options.state_file = r->state->loop_path;
-    options.resume = true;
-    options.stop_when_spent = true;
-    TRY(aim_run(&made->model, &options, &backend, r->log));
-    progress_assess(r->progress, made->model);
+    if (r->remote != NULL) {
+        options.state_file = r->remote->state->loop_path;
+        options.resume = true;
+        options.stop_when_spent = true;
+    } else {
+        options.noise_by = NOISE_BY_ALL; /* who has the rows adds it once */
+    }
+    TRY(aim_run(&made->model, &options, &r->backend, r->log));
+    if (r->progress != NULL)
+        progress_assess(r->progress, made->model);
     return ERR_OK;
 }
 
-static enum err central_aim(struct methods_made *made, const struct study *study,
-                            const struct table *table, const struct plaintext_noise *noise,
-                            struct progress *progress, struct log *log)
+/* The others keep no state of their own, but what servers answered. */
+static enum err keep_replies(struct methods_made *made, const struct methods_run *r)
+{
+    if (r->remote == NULL)
+        return ERR_OK;
+    TRY(replies_open(&made->replies, r->remote->state->loop_path, r->study, r->remote->state->run,
+                     r->log));
+    r->remote->replies = made->replies;
+    return ERR_OK;
+}
+
+static enum err run_copula(struct methods_made *made, const struct methods_run *r)
+{
+    struct copula_options options;
+    TRY(release_copula_options(r->study, r->bounds, &options, r->log));
+    if (r->remote == NULL)
+        options.noise_by = NOISE_BY_ALL;
+    TRY(keep_replies(made, r));
+    TRY(copula_run(&made->copula, &options, &r->backend, r->log));
+    if (r->progress != NULL)
+        progress_copula(r->progress, made->copula);
+    return ERR_OK;
+}
+
+static enum err run_train(struct methods_made *made, const struct methods_run *r)
+{
+    struct train_options options;
+    TRY(release_train_options(r->study, r->bounds, &options, r->log));
+    options.progress = r->progress != NULL ? progress_step : NULL;
+    options.self = r->progress;
+    TRY(keep_replies(made, r));
+    return train_run(&made->trained, &options, &r->backend, r->log);
+}
+
+/* What servers tell an analyst in other ways. */
+static enum err say_central(const struct methods_made *made, struct progress *progress)
 {
     struct bytes words CLEAN(bytes_clear) = {0};
-    TRY(central_run(&made->model, study, table, noise, progress_round, progress, log));
-    if (made->model->assess == NULL)
+    if (made->copula != NULL)
+        progress_say(progress, "budget: rho %.4g of %.4g is spent", made->copula->round[1].spent,
+                     progress->rho);
+    if (made->model == NULL || made->model->assess == NULL)
         return ERR_OK;
-    progress_assess(progress, made->model);
     assess_words(made->model->assess, &words);
     bytes_put_u8(&words, 0);
     TRY(bytes_ok(&words));
@@ -45,52 +83,26 @@ static enum err central_aim(struct methods_made *made, const struct study *study
     return ERR_OK;
 }
 
-/* The others keep no state of their own, but what was answered. */
-static enum err keep_replies(struct methods_made *made, const struct methods_run *r)
-{
-    TRY(replies_open(&made->replies, r->state->loop_path, r->study, r->state->run, r->log));
-    r->remote->replies = made->replies;
-    return ERR_OK;
-}
-
-static enum err run_copula(struct methods_made *made, const struct methods_run *r)
-{
-    const struct aim_backend backend = remote_backend(r->remote);
-    struct copula_options options;
-    TRY(release_copula_options(r->study, r->bounds, &options, r->log));
-    TRY(keep_replies(made, r));
-    TRY(copula_run(&made->copula, &options, &backend, r->log));
-    progress_copula(r->progress, made->copula);
-    return ERR_OK;
-}
-
-static enum err copula_of(struct methods_made *made, const struct study *study,
-                          const struct table *table, const struct plaintext_noise *noise,
-                          struct progress *progress, struct log *log)
-{
-    TRY(central_copula(&made->copula, study, table, noise, log));
-    progress_copula(progress, made->copula);
-    progress_say(progress, "budget: rho %.4g of %.4g is spent", made->copula->round[1].spent,
-                 progress->rho);
-    return ERR_OK;
-}
-
-static enum err run_train(struct methods_made *made, const struct methods_run *r)
-{
-    const struct aim_backend backend = remote_backend(r->remote);
-    struct train_options options;
-    TRY(release_train_options(r->study, r->bounds, &options, r->log));
-    options.progress = progress_step;
-    options.self = r->progress;
-    TRY(keep_replies(made, r));
-    return train_run(&made->trained, &options, &backend, r->log);
-}
-
-static enum err train_of(struct methods_made *made, const struct study *study,
+enum err methods_central(struct methods_made *made, const struct study *study,
                          const struct table *table, const struct plaintext_noise *noise,
                          struct progress *progress, struct log *log)
 {
-    return central_train(&made->trained, study, table, noise, progress_step, progress, log);
+    struct methods_run r = {.study = study, .progress = progress, .log = log};
+    struct bounds *bounds CLEAN(bounds_free) = NULL;
+    struct plaintext *plaintext CLEAN(plaintext_free) = NULL;
+    struct slope *rows CLEAN(slope_free) = NULL;
+    TRY(bounds_new(&bounds, study, log));
+    TRY(plaintext_new(&plaintext, study->workload, table, noise, log));
+    if (study->features != NULL) {
+        TRY(slope_new(&rows, study->features, table));
+        plaintext_train(plaintext, rows);
+    }
+    r.bounds = bounds;
+    r.backend = plaintext_backend(plaintext);
+    TRY(methods_of(study)->run(made, &r));
+    if (rows != NULL && slope_wrapped(rows) > 0)
+        log_warn(log, "weights grew so large that scores wrapped; set a lower rate");
+    return progress != NULL ? say_central(made, progress) : ERR_OK;
 }
 
 void methods_stats(const struct methods_made *made, struct run_stats *stats)
@@ -116,10 +128,9 @@ enum err methods_release(const struct methods_made *made, const struct release_t
 }
 
 static const struct methods methods[] = {
-    [STUDY_AIM] =
-        {.run = run_aim, .central = central_aim, .plan = plan_aim, .errors = true, .rows = true},
-    [STUDY_COPULA] = {.run = run_copula, .central = copula_of, .plan = plan_copula, .rows = true},
-    [STUDY_TRAIN] = {.run = run_train, .central = train_of, .plan = plan_train},
+    [STUDY_AIM] = {.run = run_aim, .plan = plan_aim, .errors = true, .rows = true},
+    [STUDY_COPULA] = {.run = run_copula, .plan = plan_copula, .rows = true},
+    [STUDY_TRAIN] = {.run = run_train, .plan = plan_train},
 };
 _Static_assert(sizeof methods / sizeof *methods == STUDY_METHODS, "each method can be run");
 

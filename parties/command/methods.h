@@ -20,29 +20,33 @@ struct methods_made {
 };
 void methods_clear(struct methods_made *made);
 
-/* A run between the servers. */
+/* A run between servers, or in one program that has the rows. */
 struct methods_run {
     const struct study *study;
     const struct bounds *bounds;
-    struct run_state *state;
-    struct remote *remote;
+    struct aim_backend backend;
+    struct remote *remote; /* NULL in one program */
     struct aim_wish wish;
-    struct progress *progress;
+    struct progress *progress; /* NULL: nothing is shown */
     struct log *log;
 };
 
 struct methods {
     enum err (*run)(struct methods_made *made, const struct methods_run *r);
-    /* The same for somebody who has the rows; noise NULL: fresh. */
-    enum err (*central)(struct methods_made *made, const struct study *study,
-                        const struct table *table, const struct plaintext_noise *noise,
-                        struct progress *progress, struct log *log);
     enum err (*plan)(struct plan_asked *p, double rho);
     bool errors; /* there is a `model`, whose errors refits can find */
     bool rows;   /* it makes synthetic rows, and run writes a report and a card of them */
 };
 
 const struct methods *methods_of(const struct study *study);
+
+/*
+ * The same run, with the same budget and bounds, for somebody who has the rows; noise NULL: fresh;
+ * progress NULL: nothing is shown. What is made borrows the study.
+ */
+enum err methods_central(struct methods_made *made, const struct study *study,
+                         const struct table *table, const struct plaintext_noise *noise,
+                         struct progress *progress, struct log *log) MUST_CHECK;
 
 /* What a run says of its rounds. */
 void methods_stats(const struct methods_made *made, struct run_stats *stats);

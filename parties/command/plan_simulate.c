@@ -148,7 +148,7 @@ static enum err simulate(struct simulating *s, double rho)
     struct progress progress;
     TRY(find_rows(s, &rows));
     progress = progress_start(stdout, &s->alone, rho);
-    TRY(methods_of(p->study)->central(&made, &s->alone, rows, &noise, &progress, p->log));
+    TRY(methods_central(&made, &s->alone, rows, &noise, &progress, p->log));
     progress_end(&progress);
     return methods_release(&made, &(struct release_terms){.folder = s->folder,
                                                           .study = &s->alone,

@@ -2,11 +2,12 @@
  * parties/study/method_advice.h - which method should do better for a study, judged from the study
  * alone.
  *
- * AIM opens whole tables of two columns. Take one table with as many cells as a pair has on average,
- * and give it the whole budget: if even then its noise moves as many rows as there are, AIM has
- * nothing to learn pairs from. A copula opens one number a pair, and the noise in it does not grow
- * with the cells. AIM's model also holds only a few pairs for each column, so with many columns it
- * covers a small part of all pairs. Elsewhere AIM does better: a table says more than one number.
+ * AIM opens whole tables of two columns. Take one table with as many cells as a pair has on
+ * average, and give it the whole budget: if even then its noise moves as many rows as there are,
+ * AIM has nothing to learn pairs from. A copula opens one number a pair, and the noise in it does
+ * not grow with the cells. AIM's model also holds only a few pairs for each column, so with many
+ * columns it covers a small part of all pairs. Elsewhere AIM does better: a table says more than
+ * one number.
  *
  * docs/results.md shows what this was compared with.
  */

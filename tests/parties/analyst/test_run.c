@@ -8,9 +8,9 @@
 #include "base/digest.h"
 #include "base/hash.h"
 #include "harness/process.h"
-#include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/analyst/remote.h"
+#include "parties/command/methods.h"
 #include "tests/support/command.h"
 #include "tests/support/gates.h"
 
@@ -821,29 +821,29 @@ TEST(results_that_cannot_be_written_are_told)
     static const char *const names[] = {"measurements.json", "model", "synthetic.csv"};
     struct run_scene c CLEAN(scene_free);
     struct table *t CLEAN(table_free) = NULL;
-    struct aim_result *result CLEAN(aim_result_free) = NULL;
+    struct methods_made made CLEAN(methods_clear) = {0};
     char longer[FILE_PATH];
     scene_new(&c);
     struct release_terms terms = {support_path(&c.s, "out"), c.s.study, RHO, 10, 1, &c.log};
     OK(support_table(&t, c.s.study->domain, 300, 1));
-    OK(central_run(&result, c.s.study, t, NULL, NULL, NULL, &c.log));
+    OK(methods_central(&made, c.s.study, t, NULL, NULL, &c.log));
     for (size_t i = 0; i < 3; i++) {
         char said[128];
         c.words[0] = '\0';
         assert_int_equal(mkdir(file(&c, "out/%s", names[i]), 0700), 0);
-        assert_int_equal(release_write(&terms, result), ERR_SYSTEM);
+        assert_int_equal(methods_release(&made, &terms), ERR_SYSTEM);
         snprintf(said, sizeof said, "out/%s", names[i]);
         support_says(c.words, said);
         assert_int_equal(rmdir(file(&c, "out/%s", names[i])), 0);
     }
     terms.rows = 0;
-    OK(release_write(&terms, result));
+    OK(methods_release(&made, &terms));
     terms.folder = longer;
     memset(longer, 'x', sizeof longer);
     for (size_t room = 5; room < 12; room += 6) { /* no name fits; only the shortest one does */
         longer[FILE_PATH - room] = '\0';
         c.words[0] = '\0';
-        assert_int_equal(release_write(&terms, result), ERR_SYSTEM);
+        assert_int_equal(methods_release(&made, &terms), ERR_SYSTEM);
         assert_int_equal(run_state_open(&c.state, longer, c.s.study, NULL, &c.log), ERR_SYSTEM);
         support_says(c.words, "this path is too long");
         longer[FILE_PATH - room] = 'x';

@@ -10,9 +10,9 @@
 #include "aim/run/output.h"
 #include "aim/workload/tabulate.h"
 #include "harness/process.h"
-#include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/analyst/run_stats.h"
+#include "parties/command/methods.h"
 #include "parties/display/report.h"
 #include "parties/exchange/price.h"
 
@@ -120,7 +120,8 @@ static const struct measurement given[] = {{.clique = {1, {1}}, .y = known_rows}
 /* A finished run's folder: central AIM instead of servers, with invented counters. */
 static void write_result(struct report_stage *g)
 {
-    struct aim_result *result CLEAN(aim_result_free) = NULL;
+    struct methods_made made CLEAN(methods_clear) = {0};
+    struct aim_result *result;
     struct net_counters server[STUDY_SERVERS_MOST][NET_PHASES];
     struct run_stats stats CLEAN(run_stats_clear) = {.study = g->s.study,
                                                      .mpc_s = 2,
@@ -132,7 +133,8 @@ static void write_result(struct report_stage *g)
             server[i][k] = (struct net_counters){
                 .exchanges = 3, .wire_sent = 1000000, .seconds = 0.25};
     OK(price_limits(g->s.study, &limits, &silent));
-    OK(central_run(&result, g->s.study, g->table, NULL, NULL, NULL, &silent));
+    OK(methods_central(&made, g->s.study, g->table, NULL, NULL, &silent));
+    result = made.model;
     for (size_t i = 0; i < result->measurements; i++) { /* what the servers would have reported */
         bool early = i < g->s.study->workload->one_ways + 1;
         result->population[i] = early ? g->began_with : g->ended_with;

@@ -6,9 +6,9 @@
 #include "harness/cmocka.h"
 
 #include "harness/process.h"
-#include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/analyst/run_stats.h"
+#include "parties/command/methods.h"
 #include "parties/display/card.h"
 #include "parties/display/report.h"
 #include "parties/study/method.h"
@@ -57,22 +57,15 @@ static const char *verdict_of(struct verdict_stage *g)
     const struct study *s = g->s.study;
     struct run_stats stats CLEAN(run_stats_clear) = {
         .study = s, .run = run, .server = none, .rho = 1};
-    struct aim_result *result CLEAN(aim_result_free) = NULL;
-    struct copula_result *copula CLEAN(copula_result_free) = NULL;
+    struct methods_made made CLEAN(methods_clear) = {0};
     const char *folder = support_path(&g->s, "result");
     const struct release_terms terms = {folder, s, 1, 10, 1, &quiet};
     OK(file_folder(folder, &quiet));
-    if (method_of(s)->forms) {
-        OK(central_copula(&copula, s, g->table, NULL, &quiet));
-        OK(release_copula(&terms, copula));
-        run_stats_copula(&stats, copula);
-    } else {
-        OK(central_run(&result, s, g->table, NULL, NULL, NULL, &quiet));
-        for (size_t i = 0; i < result->measurements; i++)
-            result->population[i] = s->owners;
-        OK(release_write(&terms, result));
-        run_stats_aim(&stats, result);
-    }
+    OK(methods_central(&made, s, g->table, NULL, NULL, &quiet));
+    for (size_t i = 0; made.model != NULL && i < made.model->measurements; i++)
+        made.model->population[i] = s->owners;
+    OK(methods_release(&made, &terms));
+    methods_stats(&made, &stats);
     OK(run_stats_write(folder, &stats, &quiet));
     bytes_clear(&g->text);
     OK(report_write(folder, s, NULL, &g->text, &quiet));
