@@ -37,6 +37,6 @@ bool text_base64(const char *text, const char *prefix, void *out, size_t n);
  */
 char *text_value(char *text, const char *word);
 
-/* Puts the numbers 0 .. n-1 of texts in strcmp() order; the number of one of them, or UINT32_MAX. */
+/* Puts the numbers 0 .. n-1 of texts in strcmp() order; the number of one, or UINT32_MAX. */
 void text_order(char *const *text, uint32_t n, uint32_t *order);
 uint32_t text_find(char *const *text, uint32_t n, const uint32_t *order, const char *wanted);
