@@ -138,7 +138,9 @@ static SEXP coded_wide(SEXP code, const struct trefoil_column *c)
     PROTECT(code);
     v = PROTECT(Rf_allocVector(REALSXP, XLENGTH(code)));
     for (R_xlen_t i = 0; i < XLENGTH(v); i++)
-        REAL(v)[i] = INTEGER(code)[i] > (int)c->values ? NA_REAL : (double)(c->min + INTEGER(code)[i] - 1);
+        REAL(v)[i] = INTEGER(code)[i] > (int)c->values
+                         ? NA_REAL
+                         : (double)(c->min + INTEGER(code)[i] - 1);
     UNPROTECT(2);
     return v;
 }
