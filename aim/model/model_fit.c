@@ -27,6 +27,8 @@
 #define RIDGE 1e-4                       /* of the small system, relative to its diagonal */
 #define LOSS_DONE 1e-8                   /* relative fall of the loss that ends the fit */
 #define SETTLED 20                       /* the iterations over which it is taken */
+/* A step that lowers L below this share doubles the reach; another adds a quarter. */
+#define REACH_EARNED 0.9
 
 /* A measurement on the model's scale. */
 struct target {
@@ -62,7 +64,7 @@ struct fitting {
     size_t n;                    /* parameters */
     double *y;                   /* measurements of a clique together */
     double *theta, *mu, *change; /* where it stands, and the proposed move from there */
-    double reach; /* how far a step may move a theta: doubled by each that lowers L */
+    double reach;                /* how far a step may move a theta */
     double loss, step;
     unsigned pairs, kept, newest;
     struct fit_pair pair[PAIRS];
@@ -227,8 +229,8 @@ static void learn(struct fitting *f, double loss)
     unsigned at = f->kept > 0 ? (f->newest + 1) % f->pairs : 0;
     struct fit_pair *pair = &f->pair[at];
     double across;
+    f->reach *= loss < REACH_EARNED * f->loss ? 2 : 1.25;
     settle(f, loss, pair);
-    f->reach *= 2;
     f->newest = at;
     f->kept += f->kept < f->pairs;
     for (unsigned j = 0; j < f->kept; j++) {
@@ -309,7 +311,7 @@ static void propose(struct fitting *f)
 /*
  * Moves no theta farther than the steps before it have earned: the first pair is of a move that is
  * minute. What it promises may lower L and yet leave all mass in a few cells, and fits of persons
- * with events came back from there late or never.
+ * with events came back from there late or never. A step that hardly lowers L earns little.
  */
 static void bound(struct fitting *f)
 {
