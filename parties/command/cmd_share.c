@@ -141,17 +141,23 @@ static enum err find_self(struct share *s)
     return e;
 }
 
+/* It sends no data. */
+static bool only_asks(const struct share *s)
+{
+    return s->status || s->withdraw || s->list || s->keep != NULL;
+}
+
 static enum err load(struct share *s)
 {
-    bool known;
     TRY(study_load(&s->study, s->study_path, s->log));
-    if (s->fingerprint != NULL) /* also before a withdrawal or a question */
-        TRY(pin_check(s->key, s->study, s->fingerprint, &known, s->log));
     s->split = settings_of(s->study)->split;
     TRY(identity_load(&s->me, s->key, s->log));
     TRY(find_self(s));
     TRY(roster_check(s->study, s->log));
-    return roster_servers_current(s->study, s->log);
+    TRY(roster_servers_current(s->study, s->log));
+    return only_asks(s) && s->fingerprint == NULL
+               ? ERR_OK
+               : pin_check(s->key, s->study, s->fingerprint, &s->known, s->log);
 }
 
 /* --- what it says of an upload before that leaves --------------------------------------------- */
@@ -326,8 +332,6 @@ static enum err may_come(const struct share *s)
 
 static enum err share_data(struct share *s)
 {
-    bool known;
-    TRY(pin_check(s->key, s->study, s->fingerprint, &known, s->log));
     TRY(share_load_book(s));
     TRY(may_come(s));
     TRY(s->to != NULL ? share_may_seal(s) : ERR_OK);
@@ -343,14 +347,14 @@ static enum err share_data(struct share *s)
         puts("This was a dry run: nothing was sent.");
     } else {
         TRY(columns_accept(&s->source, s->accept, s->log));
-        TRY(s->to != NULL ? share_to(s, known) : share_send(s, known));
+        TRY(s->to != NULL ? share_to(s) : share_send(s));
     }
     return s->stats != NULL ? write_stats(s) : ERR_OK;
 }
 
 static enum err check_wish(const struct share *s)
 {
-    const bool asks = s->status || s->withdraw || s->list || s->keep != NULL;
+    const bool asks = only_asks(s);
     const bool data = s->data.csv != NULL || s->data.sql.connection != NULL;
     if (s->status + s->withdraw + s->list + (s->keep != NULL) > 1)
         return log_fail(s->log, ERR_USAGE,
@@ -424,7 +428,7 @@ static enum err run_share(int argc, char **argv, struct log *log)
     if (s.keep != NULL)
         return share_keep(&s);
     if (s.withdraw)
-        return s.to != NULL ? share_to(&s, true) : share_withdraw(&s);
+        return s.to != NULL ? share_to(&s) : share_withdraw(&s);
     return s.status ? share_tell_status(&s) : share_data(&s);
 }
 

@@ -38,6 +38,7 @@ struct share {
     struct source source;
     struct bytes packed; /* counts or records */
     bool made;           /* `parts` are made */
+    bool known;          /* the key has been used with these terms */
     const struct split *split;
     struct upload parts[STUDY_SERVERS_MOST];
     struct progress progress;
@@ -70,14 +71,14 @@ enum err share_note(const struct share *s, enum book_state state) MUST_CHECK;
 enum err share_tell_book(struct share *s) MUST_CHECK;
 /* What was seen of the servers' ledgers. */
 enum err share_load_witness(struct share *s) MUST_CHECK;
-/* If the terms were given, or are `known`, they need not be remembered. */
-enum err share_remember_terms(const struct share *s, bool known) MUST_CHECK;
+/* Unless the key knows them already, or what leaves is a withdrawal. */
+enum err share_remember_terms(const struct share *s) MUST_CHECK;
 enum err share_keep_receipt(const struct share *s, const struct receipt *receipt) MUST_CHECK;
 /* Keeps the end of a withdrawal; `whole`: all servers had the upload that the receipt names. */
 enum err share_note_withdrawal(struct share *s, const struct receipt *receipt,
                                bool whole) MUST_CHECK;
 
-enum err share_send(struct share *s, bool known) MUST_CHECK;
+enum err share_send(struct share *s) MUST_CHECK;
 enum err share_withdraw(struct share *s) MUST_CHECK;
 /* ERR_PEER if a server does not answer, ERR_MISMATCH if a ledger was put back. */
 enum err share_tell_status(struct share *s) MUST_CHECK;
@@ -87,6 +88,6 @@ enum err share_tell_status(struct share *s) MUST_CHECK;
 /* ERR_STUDY, logged, unless all servers have sealing keys. */
 enum err share_may_seal(const struct share *s) MUST_CHECK;
 /* Writes a parcel with the upload, or a withdrawal. */
-enum err share_to(struct share *s, bool known) MUST_CHECK;
+enum err share_to(struct share *s) MUST_CHECK;
 /* Keeps what the servers answered to the last parcel, once somebody has carried it. */
 enum err share_keep(struct share *s) MUST_CHECK;

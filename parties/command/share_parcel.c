@@ -37,7 +37,7 @@ static enum err make(struct share *s, const struct serial *last, struct bytes *f
 }
 
 /* Before the parcel, which leaves: that the book counts it, the terms, the serial. */
-enum err share_to(struct share *s, bool known)
+enum err share_to(struct share *s)
 {
     struct bytes file CLEAN(bytes_clear) = {0};
     char path[FILE_PATH];
@@ -47,7 +47,7 @@ enum err share_to(struct share *s, bool known)
     TRY(make(s, &last, &file));
     if (!s->withdraw && !book_counts(&s->book, &s->entry))
         TRY(share_note(s, BOOK_BEGUN));
-    TRY(share_remember_terms(s, known));
+    TRY(share_remember_terms(s));
     TRY(share_save_serial(s, path, &file));
     TRY(file_write(s->to, 0644, file.data, file.size, s->log));
     printf("%s is the parcel, %zu bytes; nothing was sent. Have it brought to the servers within\n"

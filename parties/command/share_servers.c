@@ -135,13 +135,15 @@ enum err share_keep_receipt(const struct share *s, const struct receipt *receipt
     return ERR_OK;
 }
 
-enum err share_remember_terms(const struct share *s, bool known)
+enum err share_remember_terms(const struct share *s)
 {
-    enum err e = known ? ERR_OK : pin_set(s->key, s->study, s->fingerprint != NULL ? NULL : s->log);
+    enum err e = s->known || s->withdraw
+                     ? ERR_OK
+                     : pin_set(s->key, s->study, s->fingerprint != NULL ? NULL : s->log);
     return s->fingerprint != NULL ? ERR_OK : e;
 }
 
-enum err share_send(struct share *s, bool known)
+enum err share_send(struct share *s)
 {
     struct courier *courier = NULL;
     struct receipt receipt = {0};
@@ -157,7 +159,7 @@ enum err share_send(struct share *s, bool known)
     part(s, &courier);
     noted = note_end(s, e, &receipt);
     if (e != ERR_MISMATCH) /* terms that no server knows are not worth remembering */
-        TRY(share_remember_terms(s, known));
+        TRY(share_remember_terms(s));
     if (e == ERR_OK)
         printf("%s servers have stored the upload: %" PRIu64 " bytes sent, %" PRIu64 " received\n",
                study_setting(s->study)->all, s->traffic.sent, s->traffic.received);
