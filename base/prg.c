@@ -1,5 +1,6 @@
 #include "base/prg.h"
 
+#include "base/bytes.h"
 #include "base/memory.h"
 #include "base/prg_vaes.h"
 #include "base/processor.h"
@@ -147,4 +148,13 @@ enum err prg_xor_from(const uint8_t key[16], uint64_t from, void *p, size_t n)
 enum err prg_xor_once(const uint8_t key[16], void *p, size_t n)
 {
     return prg_xor_from(key, 0, p, n);
+}
+
+enum err prg_words_once(const uint8_t key[16], uint64_t *word, size_t n)
+{
+    memset(word, 0, n * sizeof *word);
+    TRY(prg_xor_once(key, word, n * sizeof *word));
+    for (size_t i = 0; i < n; i++)
+        word[i] = integer_get((const uint8_t *)&word[i], 8);
+    return ERR_OK;
 }

@@ -28,3 +28,5 @@ enum err prg_xor(struct prg *prg, void *p, size_t n) MUST_CHECK;
 enum err prg_xor_once(const uint8_t key[16], void *p, size_t n) MUST_CHECK;
 /* The same with the bytes of that stream from `from` on. */
 enum err prg_xor_from(const uint8_t key[16], uint64_t from, void *p, size_t n) MUST_CHECK;
+/* n words that such a key stands for: the stream, 8 bytes each, little-endian. */
+enum err prg_words_once(const uint8_t key[16], uint64_t *word, size_t n) MUST_CHECK;

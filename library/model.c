@@ -15,7 +15,7 @@ static struct trefoil_column column_of(const struct domain_attribute *a)
 {
     return (struct trefoil_column){
         .name = a->name,
-        .kind = model_values(a),
+        .kind = (int32_t)model_values(a),
         .codes = a->size,
         .values = a->values,
         .labels = (const char *const *)a->labels,

@@ -155,6 +155,9 @@ enum err study_read_open(struct study_reading *r, struct study_people *people) M
 enum err study_read_owners(struct study_reading *r, struct study_people *people) MUST_CHECK;
 /* By which form each owner is bounded, counts or records: from public values (study_uploads.c). */
 enum err study_choose_forms(struct study_reading *r) MUST_CHECK;
+/* How long an owner's encrypted rows are (study_encrypted.c). */
+enum err study_plan_encrypted(struct study_reading *r, const yaml_node_t *node,
+                              size_t owner) MUST_CHECK;
 /* The least l with all owners' largest counts together below 2^l: no count wraps in l bits. */
 enum err study_find_count_bits(struct study_reading *r) MUST_CHECK;
 /* The key `train` (study_train.c); and that one owner holds the numbers of a row. */

@@ -31,9 +31,9 @@ unsigned study_counts_form(const struct study *study, size_t owner);
 unsigned study_upload_form(const struct study *study, size_t owner);
 uint64_t study_upload_bytes(const struct study *study, size_t owner);
 /*
- * How rows lie in what an owner encrypts: a code for each attribute, and if a maximal marginal has
- * a single attribute, one of 0 more, with which that is a pair. The pairs are the maximal
- * marginals, in the closure's order.
+ * How rows lie in what an owner encrypts (study_encrypted.c): a code for each attribute, and if a
+ * maximal marginal has a single attribute, one of 0 more, with which that is a pair. The pairs are
+ * the maximal marginals, in the closure's order.
  */
 bool study_encrypts(const struct study *study); /* whether any owner does */
 size_t study_encrypted_codes(const struct study *study);

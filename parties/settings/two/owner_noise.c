@@ -1,9 +1,9 @@
 #include "parties/settings/two/owner_noise.h"
 
 #include "base/memory.h"
+#include "base/prg.h"
 #include "base/secret.h"
 #include "mpc/pair/own_noise.h"
-#include "parties/settings/two/split.h"
 
 /* --- the owner's side ------------------------------------------------------------------------- */
 
@@ -25,7 +25,7 @@ enum err owner_noise_draw(enum noise_law kind, size_t n, struct bytes part[2])
     enum err e = memory_new(&word, 2 * n);
     secret_random(seed, sizeof seed);
     if (e == ERR_OK)
-        e = two_split_words(seed, word + n, n);
+        e = prg_words_once(seed, word + n, n);
     if (e == ERR_OK)
         draw(kind, word, n);
     for (size_t i = 0; e == ERR_OK && i < n; i++)
@@ -50,7 +50,7 @@ static enum err read_block(const struct bytes *share, enum pair_end end, uint64_
     if (share->size != owner_noise_bytes(end, n))
         return ERR_FORMAT;
     if (end == PAIR_KEEPER)
-        return two_split_words(share->data, word, n);
+        return prg_words_once(share->data, word, n);
     for (size_t i = 0; i < n; i++)
         word[i] = integer_get(share->data + 8 * i, 8);
     return ERR_OK;

@@ -5,23 +5,12 @@
 #include "mpc/lattice/lattice.h"
 #include "parties/settings/two/owner_noise.h"
 
-#include <string.h>
-
-enum err two_split_words(const uint8_t seed[SPLIT_SEED], uint64_t *word, size_t n)
-{
-    memset(word, 0, n * sizeof *word);
-    TRY(prg_xor_once(seed, word, n * sizeof *word));
-    for (size_t i = 0; i < n; i++)
-        word[i] = integer_get((const uint8_t *)&word[i], 8);
-    return ERR_OK;
-}
-
 static enum err subtract(const uint8_t seed[SPLIT_SEED], uint8_t *vector, size_t n)
 {
     uint64_t *word;
     enum err e;
     TRY(memory_new(&word, n));
-    e = two_split_words(seed, word, n);
+    e = prg_words_once(seed, word, n);
     for (size_t i = 0; e == ERR_OK && i < n; i++)
         integer_put(vector + 8 * i, integer_get(vector + 8 * i, 8) - word[i], 8);
     memory_wipe_free(&word, n * sizeof *word);
@@ -105,7 +94,7 @@ enum err two_split_add(const struct upload *u, enum pair_end end, uint64_t *word
         return ERR_OK;
     }
     TRY(memory_new(&mask, n));
-    e = two_split_words(u->seed[0], mask, n);
+    e = prg_words_once(u->seed[0], mask, n);
     for (size_t i = 0; e == ERR_OK && i < n; i++)
         words[i] += mask[i];
     memory_wipe_free(&mask, n * sizeof *mask);

@@ -15,9 +15,6 @@
 
 extern const struct split two_split;
 
-/* The n words that a seed stands for. */
-enum err two_split_words(const uint8_t seed[SPLIT_SEED], uint64_t *word, size_t n) MUST_CHECK;
-
 /* Adds this server's share of an upload's counts to `n` words; ERR_MISUSE: its vector is cut. */
 enum err two_split_add(const struct upload *u, enum pair_end end, uint64_t *words,
                        size_t n) MUST_CHECK;
