@@ -198,9 +198,14 @@ static enum err fill(zmq_msg_t *m, const void *p, size_t n)
     return ERR_OK;
 }
 
+/* A signal must not come between the frames of a message. */
 static enum err push(void *socket, zmq_msg_t *m, int flags)
 {
-    return zmq_msg_send(m, socket, ZMQ_DONTWAIT | flags) >= 0 ? ERR_OK : meaning(errno);
+    int sent;
+    do
+        sent = zmq_msg_send(m, socket, ZMQ_DONTWAIT | flags);
+    while (sent < 0 && errno == EINTR);
+    return sent >= 0 ? ERR_OK : meaning(errno);
 }
 
 /* A message that was sent needs no closing. */

@@ -105,7 +105,10 @@ static enum err add_to_window(struct forward *f, struct window *w, const struct 
     return ERR_OK;
 }
 
-/* The next that wait, in the order of ids and round again: one that fails delays no other. */
+/*
+ * The next that wait, in the order of ids and round again: one that fails, or that the store cannot
+ * read, delays no other.
+ */
 static enum err send_window(struct forward *f, struct window *w)
 {
     size_t bytes = 0;
@@ -114,7 +117,7 @@ static enum err send_window(struct forward *f, struct window *w)
         struct upload u CLEAN(upload_clear) = {0};
         bool found = false, alone;
         enum err e = store_unforwarded(f->site->store, f->after, &u, &found);
-        if (e != ERR_OK && e != ERR_AUTH)
+        if (e != ERR_OK && e != ERR_AUTH && e != ERR_MISMATCH)
             return e;
         if (e == ERR_OK && !found) {
             memset(f->after, 0, sizeof f->after);

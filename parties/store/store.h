@@ -118,7 +118,8 @@ enum err store_count_open(struct store *store, uint64_t *whole, uint64_t *part) 
 enum err store_owners(struct store *store, bool *has) MUST_CHECK;
 /*
  * At the server that is given vectors: the upload with the lowest id above `after` whose vector has
- * not been passed on yet. ERR_AUTH, logged, if it does not unseal: u->id says which it is.
+ * not been passed on yet. Logged, u->id says which it is: ERR_AUTH if it does not unseal,
+ * ERR_MISMATCH if it is another version's.
  */
 enum err store_unforwarded(struct store *store, const uint8_t after[UPLOAD_ID_SIZE],
                            struct upload *u, bool *found) MUST_CHECK;

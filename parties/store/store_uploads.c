@@ -53,7 +53,7 @@ static enum err unseal(struct store *s, struct query *row, struct upload *u)
         log_error(s->log,
                   "store: the upload of owner %lld on disk does not unseal; restore a backup",
                   (long long)owner);
-    if (e == ERR_AUTH && id != NULL) /* all of it, unless the row is damaged */
+    if (e != ERR_OK && id != NULL) /* all of it, unless the row is damaged */
         memcpy(u->id, id, id_size < UPLOAD_ID_SIZE ? id_size : UPLOAD_ID_SIZE);
     return e;
 }

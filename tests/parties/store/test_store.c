@@ -417,8 +417,9 @@ TEST(an_upload_of_another_version_is_not_read)
     struct upload back;
     struct bytes plain CLEAN(bytes_clear) = {0}, sealed CLEAN(bytes_clear) = {0};
     uint8_t binding[UPLOAD_ID_SIZE + 4] = {0}; /* docs/formats.md */
+    const uint8_t first[UPLOAD_ID_SIZE] = {0};
     char words[1024] = "";
-    bool complete;
+    bool complete, found;
     size_t count;
     memcpy(binding, b.parts[0].id, UPLOAD_ID_SIZE);
     binding[UPLOAD_ID_SIZE] = 1; /* the owner */
@@ -433,6 +434,10 @@ TEST(an_upload_of_another_version_is_not_read)
     quiet.buffer_size = sizeof words;
     OK(store_uploads(b.store[0], &list, &count));
     assert_int_equal(store_upload(b.store[0], &list[0], &back), ERR_MISMATCH);
+    /* one that must be passed on is named, so that those behind it can be */
+    assert_int_equal(store_unforwarded(b.store[0], first, &back, &found), ERR_MISMATCH);
+    assert_false(found);
+    assert_memory_equal(back.id, b.parts[0].id, sizeof back.id);
     quiet.buffer = NULL;
     support_says(words, "the upload of o1 is of version 3, and this trefoil (");
     support_says(words, "reads version 2; run the one that stored it");
