@@ -19,11 +19,10 @@
 enum err release_loop_options(const struct study *study, const struct bounds *bounds,
                               struct aim_options *options, struct log *log)
 {
-    const struct ask_slack slack = price_slack(study);
     *options = method_aim(study);
     options->bounds = bounds->counts;
     options->earlier = study->earlier;
-    options->slack = (struct ask_slack){.marginal = slack.marginal, .select = slack.select};
+    options->slack = price_slack(study);
     TRY(price_limits(study, &options->limits, log));
     TRY(price_look(study, &options->limits, &options->look, log));
     options->assess = price_reserve(study, &options->limits);
@@ -39,7 +38,7 @@ enum err release_copula_options(const struct study *study, const struct bounds *
         .bounds = bounds->counts,
         .clip = study->copula_clip,
         .share = study->copula_share,
-        .slack.marginal = price_slack(study).marginal,
+        .slack = price_slack(study),
         .noise_by = study->noise_by,
     };
     TRY(price_limits(study, &options->limits, log));

@@ -14,7 +14,7 @@ enum err release_train_options(const struct study *study, const struct bounds *b
         .features = study->features,
         .workload = study->workload,
         .bounds = bounds->counts,
-        .slack.marginal = price_slack(study).marginal,
+        .slack = price_slack(study),
         .steps = s.steps,
         .rate = study->train_rate,
     };
