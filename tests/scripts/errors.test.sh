@@ -431,6 +431,9 @@ says 3 "does not admit this key: it is revoked, or not in the study file" run st
 says 0 'wrote report.html' refit result --study study.yaml --out rerun
 for file in model measurements.json synthetic.csv stats.json report.html; do cmp result/$file rerun/$file || break; done
 result $? "refit gives what the run of three servers gave"
+says 0 'wrote measurements.json' refit result --iterations 50 --quick --out rerun
+[ ! -e rerun/report.html ] && [ ! -e rerun/errors ]
+result $? "no report and no errors of an earlier model are left beside the new one"
 says 6 - eval study.yaml study.yaml result/synthetic.csv
 says 3 - check result/model
 
