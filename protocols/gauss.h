@@ -13,7 +13,7 @@
  *               (mpc/circuits/truncate.h)
  *
  * ERROR of the value before rounding, the worst over all coins and masks, as gauss_error() adds it
- * up in units of 2^-52; docs/protocols.md has the proof:
+ * up in units of 2^-52; docs/proofs.md has the proof:
  *   r         91 (digits of E below 2^-92) + 8 (4 (digits of f) + 2.8 (root)) + 0.1
  *   cos, sin  ELEMENTARY_CIRCLE_ERROR, a truncation, half an arc: 0.036
  *   z         146 + 11.4 * 0.036                                                = 2^-44.8

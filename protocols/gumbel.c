@@ -89,7 +89,7 @@ double gumbel_epsilon(void)
 }
 
 /*
- * docs/protocols.md, "The selection, as ratios": its c, and by how much ln p~ may differ from
+ * docs/proofs.md, "The selection, as ratios": its c, and by how much ln p~ may differ from
  * ln p besides 2 eta.
  */
 double gumbel_ratio(double candidates)

@@ -32,7 +32,7 @@ struct tape_cost {
 /*
  * What the imprecision of a circuit costs, from its constants: `epsilon` for each measured
  * marginal, or added to each selection's; `tau` in total variation for each pair of Gaussians,
- * discrete Gaussian or Gumbel. See docs/protocols.md.
+ * discrete Gaussian or Gumbel. See docs/proofs.md.
  */
 struct tape_slack {
     double epsilon, tau;

@@ -34,7 +34,7 @@ struct budget_plan {
 };
 
 /*
- * By the noise tape's theorem (docs/protocols.md), an ideal (eps - E, (delta - delta_slack)
+ * By the noise tape's theorem (docs/proofs.md), an ideal (eps - E, (delta - delta_slack)
  * e^(-E/2)) becomes (eps, delta), where E = k * marginals * marginal_epsilon_slack. ERR_STUDY,
  * logged, if the slack exceeds 1 % of delta or 10 % of eps, or the promise makes no sense.
  */

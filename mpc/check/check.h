@@ -4,7 +4,7 @@
  * A check is the recorder (mpc/move/record.h) of a party. It notes every relation that must hold
  * between components as they are stored, and proves all of them at once, in a flush, before a value
  * is opened. So if one server alters anything that it sends, the two others open what they would
- * have opened otherwise, or nothing at all; docs/protocols.md has the theorem. A party without a
+ * have opened otherwise, or nothing at all; docs/proofs.md has the theorem. A party without a
  * check sends not a byte more.
  *
  *   coin     i -> i+1   u_i, SHA-256(v_i), script           80 bytes each way, 1 exchange

@@ -19,7 +19,7 @@
 
 #define ARGMAX_SEED_SIZE 32
 /*
- * The most values: more would weaken what a check promises (docs/protocols.md), or take too long.
+ * The most values: more would weaken what a check promises (docs/proofs.md), or take too long.
  */
 #define ARGMAX_MOST 65536
 #define ARGMAX_MOST_CHECKED 16384

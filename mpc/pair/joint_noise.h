@@ -15,7 +15,7 @@
  * LEAKS: nothing. What the keeper gets is uniform, because r is; z's random bits are uniform to
  * either server, because the other's are.
  *
- * Less its own part, each server sees noise h z + z' of parameter 2^20 (docs/protocols.md, "Proof:
+ * Less its own part, each server sees noise h z + z' of parameter 2^20 (docs/proofs.md, "Proof:
  * circuits of two servers"). In total variation a z is off by less than JOINT_TAU, for rounded
  * thresholds and what is cut off.
  */

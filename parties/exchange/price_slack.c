@@ -1,4 +1,4 @@
-/* How far the noise that servers make is from the noise that is proved (docs/protocols.md). */
+/* How far the noise that servers make is from the noise that is proved (docs/proofs.md). */
 #include "mpc/circuits/argmax.h"
 #include "mpc/pair/joint_noise.h"
 #include "mpc/pair/own_noise.h"

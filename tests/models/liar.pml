@@ -5,7 +5,7 @@
  * not; and has each of them asked what it likes. So it has no state here: what it says is chosen where it is heard.
  *
  * The model has what is on the two disks, what each message says, and who has heard what; of what is computed, only
- * whether the third lied in it: then no check of that session is accepted (docs/protocols.md says how surely). Each
+ * whether the third lied in it: then no check of that session is accepted (docs/proofs.md says how surely). Each
  * session has noise of its own, a piece. A session goes on for a server when it has the other's message, or, at any
  * moment after somebody crashed or gave up, is lost: so a message may reach one server and not be followed by any.
  *

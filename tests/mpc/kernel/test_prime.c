@@ -1,6 +1,6 @@
 /*
  * mpc/kernel/prime.h against division; and the check of numbers in small, where every error meets
- * every coin: no more of them accept than docs/protocols.md says.
+ * every coin: no more of them accept than docs/proofs.md says.
  */
 #include "harness/cmocka.h"
 
