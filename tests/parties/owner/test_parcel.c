@@ -13,6 +13,8 @@
 #include "parties/study/roster.h"
 #include "tests/support/gates.h"
 
+#include <stdatomic.h>
+
 struct parcel_scene {
     struct support_study s;
     struct identity *me, *server[STUDY_SERVERS_MOST];
@@ -197,11 +199,12 @@ TEST(an_old_answer_is_none_to_a_new_block)
 struct cut_answers {
     struct parcel_scene c;
     struct parcel p;
-    size_t block, size, whole; /* that answer of GIVEN has only `size` bytes of `whole` */
-    size_t held, parts;        /* parts that GIVEN has, and that were brought to it */
+    /* of threads that take turns: that answer of GIVEN has only `size` bytes of `whole`; the parts
+     * that it has, and that were brought to it */
+    atomic_size_t block, size, whole, held, parts;
 };
 
-/* The servers' gates; a test waits for each answer, so their threads and its own take turns. */
+/* The servers' gates; a test waits for each answer. */
 static void answer_block(void *self, unsigned i, const struct bytes *message, struct bytes *out)
 {
     struct cut_answers *a = self;
