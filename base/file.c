@@ -214,8 +214,10 @@ enum err file_write_new(const char *path, unsigned mode, const void *p, size_t n
     /* a link, unlike a rename, replaces nothing */
     if (link(d.name, path) != 0)
         e = errno == EEXIST ? ERR_REFUSED : not_in_place(path, log);
-    else if (sync_folder_of(path) != 0)
+    else if (sync_folder_of(path) != 0) {
         e = not_in_place(path, log);
+        unlink(path);
+    }
     unlink(d.name);
     return e;
 }

@@ -54,7 +54,9 @@ enum err file_draft_open(struct file_draft *draft, const char *path, unsigned mo
 enum err file_draft_write(const struct file_draft *draft, const void *p, size_t n) MUST_CHECK;
 enum err file_draft_end(struct file_draft *draft, enum err e) MUST_CHECK;
 
-/* file_write(), but it never replaces a file: ERR_REFUSED, not logged. */
+/*
+ * file_write(), but it never replaces a file: ERR_REFUSED, not logged. If it fails, none is left.
+ */
 enum err file_write_new(const char *path, unsigned mode, const void *p, size_t n,
                         struct log *log) MUST_CHECK;
 

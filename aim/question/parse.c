@@ -1,5 +1,6 @@
 #include "aim/question/parser.h"
 
+#include "aim/table/number.h"
 #include "aim/table/series.h"
 #include "base/memory.h"
 
@@ -27,8 +28,9 @@ void question_item_name(const struct question *q, size_t item, char *text, size_
         return;
     }
     if (x->aggregate == AGGREGATE_PERCENTILE)
-        snprintf(p, sizeof p, ", %.10g", x->p);
-    snprintf(text, size, "%s(%s%s)", aggregate_name(x->aggregate), column, p);
+        number_round(p, sizeof p, x->p, 10);
+    snprintf(text, size, "%s(%s%s%s)", aggregate_name(x->aggregate), column,
+             p[0] != '\0' ? ", " : "", p);
 }
 
 void question_free(struct question **q)

@@ -50,15 +50,12 @@ struct files {
     char model[FILE_PATH], synthetic[FILE_PATH], measurements[FILE_PATH];
 };
 
-/* Deletes what tells of the model that was there, and writes the measurements. */
+/* Deletes the errors of the model that was there, and writes the measurements. */
 static enum err begin(struct files *f, const struct release_terms *t,
                       const struct output_terms *output)
 {
-    static const char *const of_model[] = {"errors", "report.html"};
-    for (size_t i = 0; i < sizeof of_model / sizeof *of_model; i++) {
-        TRY(file_path(f->model, t->log, "%s/%s", t->folder, of_model[i]));
-        (void)unlink(f->model);
-    }
+    TRY(file_path(f->model, t->log, "%s/errors", t->folder));
+    (void)unlink(f->model);
     TRY(file_path(f->model, t->log, "%s/model", t->folder));
     TRY(file_path(f->synthetic, t->log, "%s/synthetic.csv", t->folder));
     TRY(file_path(f->measurements, t->log, "%s/measurements.json", t->folder));

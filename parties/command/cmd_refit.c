@@ -276,13 +276,20 @@ static enum err fit(struct refitting *r)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Checks that the new result will not overwrite the old one. */
+/* Checks that the new result will not overwrite the old one, nor lie beside another's report. */
 static enum err check_folders(const struct refitting *r)
 {
     struct stat from, to;
+    char report[FILE_PATH];
     if (stat(r->folder, &from) == 0 && stat(r->out, &to) == 0 && from.st_dev == to.st_dev &&
         from.st_ino == to.st_ino)
         return log_fail(r->log, ERR_USAGE, "--out is the result itself; name another folder");
+    TRY(file_path(report, r->log, "%s/report.html", r->out));
+    if (r->study_file == NULL && file_is_there(report))
+        return log_fail(r->log, ERR_USAGE,
+                        "%s would not be of the new model: name another folder, or write a new "
+                        "report with --study",
+                        report);
     return ERR_OK;
 }
 

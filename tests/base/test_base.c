@@ -206,6 +206,12 @@ TEST(files_are_whole_or_untouched)
     OK(file_read(path, 100, &b, NULL));
     assert_memory_equal(b.data, "third", 5);
     unlink(path);
+    /* a folder that cannot be opened to sync it */
+    assert_int_equal(chmod(folder, 0333), 0);
+    const bool root = geteuid() == 0;
+    assert_true(!root || seteuid(65534) == 0);
+    assert_int_equal(file_write_new(path, 0600, "fourth", 6, &log), ERR_SYSTEM);
+    assert_true(!root || seteuid(0) == 0);
     assert_int_equal(file_read(path, 5, &b, &log), ERR_SYSTEM);
     assert_int_equal(rmdir(folder), 0); /* nothing else was left there */
     assert_int_equal(file_write(path, 0600, "x", 1, &log), ERR_SYSTEM);

@@ -430,6 +430,19 @@ def a_classifier_reads_times_and_missing_numbers():
     raises(trefoil.UsageError, "day cannot be 'x'", codes, "x", "2021-03-01", 0)
 
 
+def a_classifier_keeps_whole_numbers_whole():
+    least = 2 ** 60
+    columns = [{"name": "n", "kind": "integer", "size": 4, "min": least, "max": least + 3, "missing": None}]
+    with open(folder + "/whole.json", "w", encoding="utf-8") as file:
+        json.dump({"format": "trefoil-classifier-1", "target": "sex", "classes": ["m", "f"], "intercept": [0], "norm": 0,
+                   "coef": [[0, 1, 2, 3]], "feature_names": ["x"] * 4, "epsilon": 1, "delta": 0, "columns": columns}, file)
+    model = trefoil.Classifier(folder + "/whole.json")
+    numbers = [least + 1, str(least + 2), least + 9, "1e3", 39.0, float(least)]
+    assert [row[0] for row in model.scores([{"n": n} for n in numbers])] == [1, 2, 3, 0, 0, 0]
+    for bad in ("1.5", 0.5, float("inf")):
+        raises(trefoil.UsageError, "n cannot be", model.scores, [{"n": bad}])
+
+
 def the_lines_of_numpy_say_the_same():
     try:
         import numpy  # noqa: F401
@@ -558,6 +571,7 @@ CHECKS = [
     marginals_answer_as_questions_do, measurements_are_those_of_the_file, errors_are_of_their_kind,
     threads_may_share_a_model, arrow_says_what_lists_say, structures_are_the_headers, the_file_model_is_as_documented,
     a_classifier_says_what_predict_says, a_classifier_reads_times_and_missing_numbers,
+    a_classifier_keeps_whole_numbers_whole,
     the_lines_of_numpy_say_the_same, the_page_of_python_runs, frames_have_what_lists_have,
 ]
 failed = 0

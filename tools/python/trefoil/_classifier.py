@@ -97,16 +97,24 @@ class Classifier:
             return texts[str(value)]
         try:
             if "min" in column:
-                whole = float(value)
-                if not whole.is_integer():
-                    raise ValueError(value)
-                return int(min(max(whole, column["min"]), column["max"])) - column["min"]
+                return min(max(_whole(value), column["min"]), column["max"]) - column["min"]
             edges = column["edges"]
             at = _date(value, column) if isinstance(edges[0], str) else float(value)
         except ValueError:
             raise UsageError(f"{column['name']} cannot be {value!r}") from None
         code = min(max(bisect.bisect_right(edges, at) - 1, 0), len(edges) - 2)
         return code - 1 if code > 0 and edges[code - 1] == edges[code] == at else code
+
+
+def _whole(value: Any) -> int:
+    """A whole number, also as 39.0 or "1e3"."""
+    try:
+        return int(str(value))
+    except ValueError:
+        whole = float(value)
+        if not whole.is_integer():
+            raise
+        return int(whole)
 
 
 def _number(value: Any) -> Optional[float]:
