@@ -259,10 +259,10 @@ static enum err score_all(struct coverage of[KINDS], int way, const struct asked
 {
     for (size_t i = 0; i < a->count; i++) {
         const struct answer_value *v = &a->answer[i]->value[0];
-        const double truth = a->truth[i]->value[0];
+        const double truth = a->truth[i]->value[0].number;
         const bool is_count = a->question[i]->item[0].aggregate == AGGREGATE_COUNT;
         const enum kind kind = kind_of(r, a->question[i]);
-        if (!v->bounded || isnan(truth))
+        if (!v->bounded || !a->truth[i]->value[0].known)
             continue;
         TRY(score(&of[kind], way, v, truth));
         if (kind == TOGETHER && is_count && truth < NOTHING)

@@ -16,12 +16,13 @@ static enum err add(struct evaluate_errors *e, double error)
     return ERR_OK;
 }
 
-static double error_of(const struct rows_answer *truth, size_t line, size_t item, double value,
-                       double scale)
+static double error_of(const struct rows_answer *truth, size_t line, size_t item,
+                       const struct answer_value *v, double scale)
 {
     const struct question_item *it = &truth->question->item[item];
-    const double t = truth->value[line * truth->question->items + item];
-    if (isnan(value))
+    const double t = truth->value[line * truth->question->items + item].number;
+    double value = v->number;
+    if (!v->known)
         return 1;
     if (it->aggregate == AGGREGATE_MODE)
         return 1 - (double)rows_answer_with(truth, line, it->column, (uint32_t)value) /
@@ -53,15 +54,15 @@ static double least_of(const struct evaluate_answers *e, const struct rows_answe
 }
 
 static enum err add_line(struct evaluate_answers *e, const struct rows_answer *truth, size_t line,
-                         const double *value, double scale)
+                         const struct answer_value *value, double scale)
 {
     const struct question *q = truth->question;
     for (size_t i = 0; i < q->items; i++) {
-        const double t = truth->value[line * q->items + i];
-        if (isnan(t) || fabs(t) < least_of(e, truth, line, &q->item[i]))
+        const struct answer_value *t = &truth->value[line * q->items + i];
+        if (!t->known || fabs(t->number) < least_of(e, truth, line, &q->item[i]))
             continue;
         TRY(add(&e->of[q->item[i].aggregate][q->groups > 0],
-                error_of(truth, line, i, value[i], scale)));
+                error_of(truth, line, i, &value[i], scale)));
     }
     return ERR_OK;
 }
@@ -72,28 +73,12 @@ static bool counts(const struct rows_answer *truth, size_t line)
     return truth->question->groups == 0 || rows >= GROUP_SHARE * (double)truth->table->rows;
 }
 
-enum err evaluate_rows_answer(struct evaluate_answers *e, const struct rows_answer *truth,
-                              const struct rows_answer *other, double scale)
+enum err evaluate_answer(struct evaluate_answers *e, const struct rows_answer *truth,
+                         const struct answer_value *value, double scale)
 {
     for (size_t line = 0; line < truth->lines; line++)
         if (counts(truth, line))
-            TRY(add_line(e, truth, line, other->value + line * truth->question->items, scale));
-    return ERR_OK;
-}
-
-enum err evaluate_model_answer(struct evaluate_answers *e, const struct rows_answer *truth,
-                               const struct answer *answer, double scale)
-{
-    const size_t items = truth->question->items;
-    for (size_t line = 0; line < truth->lines; line++) {
-        double value[QUESTION_ITEMS_MAX];
-        for (size_t i = 0; i < items; i++) {
-            const struct answer_value *v = &answer->value[line * items + i];
-            value[i] = v->known ? v->number : NAN;
-        }
-        if (counts(truth, line))
-            TRY(add_line(e, truth, line, value, scale));
-    }
+            TRY(add_line(e, truth, line, value + line * truth->question->items, scale));
     return ERR_OK;
 }
 

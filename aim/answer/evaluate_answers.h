@@ -10,7 +10,6 @@
  */
 #pragma once
 
-#include "aim/answer/answer.h"
 #include "aim/answer/rows_answer.h"
 
 struct evaluate_errors {
@@ -24,13 +23,12 @@ struct evaluate_answers {
 };
 
 /*
- * Adds the errors of one question's answers, which other rows or a model gave. Counts and sums are
- * first multiplied by `scale`: the true number of rows over the number that was asked.
+ * Adds the errors of one question's answers, which other rows or a model gave: of each line, its
+ * items. Counts and sums are first multiplied by `scale`: the true number of rows over the number
+ * that was asked.
  */
-enum err evaluate_rows_answer(struct evaluate_answers *e, const struct rows_answer *truth,
-                              const struct rows_answer *other, double scale) MUST_CHECK;
-enum err evaluate_model_answer(struct evaluate_answers *e, const struct rows_answer *truth,
-                               const struct answer *answer, double scale) MUST_CHECK;
+enum err evaluate_answer(struct evaluate_answers *e, const struct rows_answer *truth,
+                         const struct answer_value *value, double scale) MUST_CHECK;
 
 void evaluate_answers_sort(struct evaluate_answers *e);
 /* Of sorted errors, at least one; between the two nearest. */

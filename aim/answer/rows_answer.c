@@ -1,5 +1,6 @@
 #include "aim/answer/rows_answer.h"
 
+#include "aim/answer/answer_private.h"
 #include "aim/answer/sorted.h"
 #include "base/memory.h"
 
@@ -21,12 +22,7 @@ static double place_of(const struct table *t, uint16_t column, size_t row)
 
 static bool holds(const struct values_pool *p, struct values v, double x)
 {
-    if (isnan(x))
-        return v.missing;
-    for (uint32_t i = 0; i < v.spans; i++)
-        if (x >= p->span[v.first + i].from && x < p->span[v.first + i].below)
-            return true;
-    return false;
+    return isnan(x) ? v.missing : values_hold(p, v, x);
 }
 
 static bool fits(const struct question *q, const struct table *t, size_t row)
@@ -175,19 +171,20 @@ static double aggregate(const struct question_item *item, double *x, size_t n)
 static enum err answer(struct rows_answer *a, size_t line, size_t item, double *room)
 {
     const struct question_item *it = &a->question->item[item];
-    double *value = &a->value[line * a->question->items + item];
+    struct answer_value *v = &a->value[line * a->question->items + item];
     size_t n = it->rows ? rows_answer_rows(a, line) : gather(a, line, it->column, room);
-    *value = it->aggregate == AGGREGATE_COUNT ? (double)n : NAN;
+    *v = (struct answer_value){.known = n > 0 || it->aggregate == AGGREGATE_COUNT,
+                               .number = (double)n};
     if (n == 0 || it->aggregate == AGGREGATE_COUNT || aggregate_has_parts(it->aggregate))
         return ERR_OK;
     if (it->aggregate == AGGREGATE_MODE)
-        return mode(a, line, it->column, value);
-    *value = aggregate(it, room, n);
+        return mode(a, line, it->column, &v->number);
+    v->number = aggregate(it, room, n);
     return ERR_OK;
 }
 
-static double correlation(const struct table *t, const uint32_t *row, size_t n, uint16_t y,
-                          uint16_t z)
+static struct answer_value correlation(const struct table *t, const uint32_t *row, size_t n,
+                                       uint16_t y, uint16_t z)
 {
     const double *a = t->number[y], *b = t->number[z];
     double mean[2] = {0}, aa = 0, bb = 0, ab = 0;
@@ -201,7 +198,7 @@ static double correlation(const struct table *t, const uint32_t *row, size_t n, 
         bb += w * w;
         ab += x * w;
     }
-    return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : NAN;
+    return (struct answer_value){.known = aa > 0 && bb > 0, .number = ab / sqrt(aa * bb)};
 }
 
 /* By the question's own lines: those of CORR's part are by y as well. */
@@ -214,19 +211,14 @@ static enum err parts(struct rows_answer *a, size_t item)
     if (x->part[1] != NULL)
         TRY(rows_answer_new(&no, a->table, x->part[1]));
     for (size_t line = 0; line < a->lines; line++) {
-        double *value = &a->value[line * q->items + item];
-        if (x->aggregate == AGGREGATE_ARITHMETIC) {
-            const double made = question_operate(x, yes->value[line],
-                                                 no != NULL ? no->value[line] : x->number);
-            *value = isfinite(made) ? made : NAN;
-        } else if (no != NULL) {
-            const double all = yes->value[line] + no->value[line];
-            *value = all > 0 ? 100 * yes->value[line] / all : NAN;
-        } else {
-            const size_t codes = yes->lines / a->lines, from = begin_of(yes, line * codes);
-            *value = correlation(a->table, yes->row + from, yes->end[(line + 1) * codes - 1] - from,
-                                 x->part[0]->group[q->groups].column, x->part[0]->item[0].column);
-        }
+        const size_t codes = yes->lines / a->lines, from = begin_of(yes, line * codes);
+        a->value[line * q->items + item] =
+            x->aggregate == AGGREGATE_ARITHMETIC
+                ? answer_arithmetic(x, &yes->value[line], no != NULL ? &no->value[line] : NULL)
+            : no != NULL
+                ? answer_share(&yes->value[line], &no->value[line])
+                : correlation(a->table, yes->row + from, yes->end[(line + 1) * codes - 1] - from,
+                              x->part[0]->group[q->groups].column, x->part[0]->item[0].column);
     }
     return ERR_OK;
 }
@@ -239,9 +231,7 @@ enum err rows_answer_new(struct rows_answer **out, const struct table *t, const 
     TRY(memory_new(&a, 1));
     a->question = q;
     a->table = t;
-    a->lines = 1;
-    for (size_t i = 0; i < q->groups; i++)
-        a->lines *= q->domain->attribute[q->group[i].column].size;
+    a->lines = answer_lines(q);
     TRY(select_rows(a));
     TRY(memory_new(&a->value, a->lines * q->items));
     TRY(memory_new(&room, t->rows));

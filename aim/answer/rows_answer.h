@@ -7,16 +7,16 @@
  */
 #pragma once
 
-#include "aim/question/question.h"
+#include "aim/answer/answer.h"
 #include "aim/table/table.h"
 
 struct rows_answer {
     const struct question *question; /* both borrowed */
     const struct table *table;       /* which has kept its numbers */
     size_t lines;
-    size_t *end;   /* of each line in `row`; it begins where the one before ends */
-    uint32_t *row; /* that fit the condition, line by line */
-    double *value; /* of each line, its items; NAN: no rows */
+    size_t *end;                /* of each line in `row`; it begins where the one before ends */
+    uint32_t *row;              /* that fit the condition, line by line */
+    struct answer_value *value; /* of each line, its items: known, and the number */
 };
 
 enum err rows_answer_new(struct rows_answer **a, const struct table *t,

@@ -88,11 +88,9 @@ enum err model_marginal(const struct model *m, const struct clique *c, double *c
 struct model_memo;
 enum err model_memo_new(struct model_memo **memo, const struct model *m) MUST_CHECK;
 void model_memo_free(struct model_memo **memo);
-enum err model_memo_marginal(struct model_memo *memo, const struct clique *c, double *counts,
-                             struct log *log) MUST_CHECK;
-/* Expected counts of merged cells. */
-enum err model_memo_merged(struct model_memo *memo, const struct clique *c, double *counts,
-                           struct log *log) MUST_CHECK;
+/* Of codes, or of merged cells. */
+enum err model_memo_marginal(struct model_memo *memo, const struct clique *c, bool merged,
+                             double *counts, struct log *log) MUST_CHECK;
 /* The same for the cells that were measured, whether merged or not. */
 enum err model_measured(const struct model *m, const struct measurement *x, double *counts,
                         struct log *log) MUST_CHECK;

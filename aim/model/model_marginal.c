@@ -312,37 +312,8 @@ void model_memo_free(struct model_memo **memo)
     memory_free(memo);
 }
 
-enum err model_marginal(const struct model *m, const struct clique *c, double *counts,
-                        struct log *log)
-{
-    struct model_memo *memo CLEAN(model_memo_free) = NULL;
-    TRY(model_memo_new(&memo, m));
-    return model_memo_marginal(memo, c, counts, log);
-}
-
-enum err model_memo_marginal(struct model_memo *memo, const struct clique *c, double *counts,
+static enum err count_merged(struct model_memo *memo, const struct clique *c, double *counts,
                              struct log *log)
-{
-    const struct model *m = memo->model;
-    double *grouped CLEAN(memory_release) = NULL;
-    if (!merges_touch(&m->merges, c))
-        return model_memo_merged(memo, c, counts, log);
-    TRY(memory_new(&grouped, merges_cells(&m->merges, c)));
-    TRY(model_memo_merged(memo, c, grouped, log));
-    return groups_spread(m, c, NULL, grouped, counts);
-}
-
-enum err model_measured(const struct model *m, const struct measurement *x, double *counts,
-                        struct log *log)
-{
-    struct model_memo *memo CLEAN(model_memo_free) = NULL;
-    TRY(model_memo_new(&memo, m));
-    return (x->merges != NULL ? model_memo_merged : model_memo_marginal)(memo, &x->clique, counts,
-                                                                         log);
-}
-
-enum err model_memo_merged(struct model_memo *memo, const struct clique *c, double *counts,
-                           struct log *log)
 {
     const struct model *m = memo->model;
     struct scope asked = scope_of(c);
@@ -366,4 +337,32 @@ enum err model_memo_merged(struct model_memo *memo, const struct clique *c, doub
     for (uint64_t i = 0; i < cells; i++)
         counts[i] *= m->total;
     return ERR_OK;
+}
+
+enum err model_memo_marginal(struct model_memo *memo, const struct clique *c, bool merged,
+                             double *counts, struct log *log)
+{
+    const struct model *m = memo->model;
+    double *grouped CLEAN(memory_release) = NULL;
+    if (merged || !merges_touch(&m->merges, c))
+        return count_merged(memo, c, counts, log);
+    TRY(memory_new(&grouped, merges_cells(&m->merges, c)));
+    TRY(count_merged(memo, c, grouped, log));
+    return groups_spread(m, c, NULL, grouped, counts);
+}
+
+enum err model_marginal(const struct model *m, const struct clique *c, double *counts,
+                        struct log *log)
+{
+    struct model_memo *memo CLEAN(model_memo_free) = NULL;
+    TRY(model_memo_new(&memo, m));
+    return model_memo_marginal(memo, c, false, counts, log);
+}
+
+enum err model_measured(const struct model *m, const struct measurement *x, double *counts,
+                        struct log *log)
+{
+    struct model_memo *memo CLEAN(model_memo_free) = NULL;
+    TRY(model_memo_new(&memo, m));
+    return model_memo_marginal(memo, &x->clique, x->merges != NULL, counts, log);
 }

@@ -184,6 +184,15 @@ enum err marginal_of(const struct model *m, struct model_memo *memo,
                      const struct model_weights *weights, const struct scope *asked, uint64_t most,
                      uint64_t *largest, double *shares) MUST_CHECK;
 
+/* --- aim/model/model_weigh.c ------------------------------------------------------------------ */
+
+struct model_sums;
+struct model_weight;
+/* model_weigh() of groups instead of codes (model_grouped()). */
+enum err model_weigh_merged(struct model_sums *sums, const struct clique *asked,
+                            const struct model_weight *weight, size_t weights, double *counts,
+                            struct log *log) MUST_CHECK;
+
 /* --- the rest --------------------------------------------------------------------------------- */
 
 /* Takes over all that a model of the same terms has learned. */

@@ -4,10 +4,9 @@
  *
  * Each row counts by the product of weights, one for each of some attributes, and the counts of a
  * few others are asked for. Rows that stand in for a model are gone through one by one. Otherwise
- * only the part of the junction tree that connects these attributes matters. Its cliques are summed
- * onto the attributes that matter (aim/model/model_sums.h) and reduced to codes that do not weigh
- * 0. The tables are then multiplied in pairs, the pair with the smallest product first; an
- * attribute is summed out as soon as no other table has it.
+ * cliques of the junction tree are summed onto the attributes that matter (aim/model/model_sums.h),
+ * weighted, and reduced to codes that do not weigh 0. A marginal of them follows as any other does
+ * (aim/model/model_marginal.c).
  */
 #pragma once
 
@@ -29,8 +28,3 @@ struct model_weight {
 enum err model_weigh(struct model_sums *sums, const struct clique *asked,
                      const struct model_weight *weight, size_t weights, double *counts,
                      struct log *log) MUST_CHECK;
-
-/* The same for groups instead of codes (model_grouped()); model_weigh() calls it. */
-enum err model_weigh_merged(struct model_sums *sums, const struct clique *asked,
-                            const struct model_weight *weight, size_t weights, double *counts,
-                            struct log *log) MUST_CHECK;

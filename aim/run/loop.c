@@ -98,16 +98,6 @@ static enum err choose_merges(struct loop *l)
     return fit_merges(l);
 }
 
-/* All one-ways: the closure begins with them. */
-static enum err measure_one_ways(struct loop *l)
-{
-    struct ask_told told CLEAN(told_clear) = {0};
-    TRY(l->backend->ask(l->backend->self, &l->ask, &told));
-    TRY(loop_debit_lost(l, told.lost));
-    TRY(loop_take(l, &told));
-    return choose_merges(l);
-}
-
 /* --- the run --------------------------------------------------------------------------------- */
 
 /* Begins the next round's request: sigma and epsilon are no larger than scores have room for. */
@@ -136,9 +126,11 @@ static enum err enter(struct loop *l, enum ask_kind kind, struct log *log)
     return ERR_OK;
 }
 
+/* All one-ways: the closure begins with them. */
 static enum err round_zero(struct loop *l)
 {
     struct aim_round *r = &l->result->round[0];
+    struct ask_told told CLEAN(told_clear) = {0};
     const double spent = ledger_spent(l->ledger);
     *r = (struct aim_round){.asked = ASK_MEASURE, .query = AIM_NO_QUERY};
     l->name = (struct clique_name){"all one-ways"};
@@ -147,9 +139,9 @@ static enum err round_zero(struct loop *l)
     r->marginals = l->options->workload->one_ways;
     for (uint32_t i = 0; i < l->options->workload->one_ways; i++)
         l->ask.query[l->ask.queries++] = i;
-    TRY(loop_price(l, l->log));
-    TRY(ask_debit(&l->price, 1, l->ledger, l->log));
-    TRY(measure_one_ways(l));
+    TRY(loop_buy(l, &told, l->log));
+    TRY(loop_take(l, &told));
+    TRY(choose_merges(l));
     TRY(loop_fit_round(l->options, l->result, &r->loss, l->log));
     TRY(loop_compare(l, 0, false, r));
     return loop_leave(l, r, spent);

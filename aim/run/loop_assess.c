@@ -49,9 +49,7 @@ static enum err open(struct loop *l, bool alone, double *off)
     struct ask_told told CLEAN(told_clear) = {0};
     l->alone = alone;
     l->ask.round++;
-    TRY(loop_price(l, l->log));
-    TRY(ask_debit(&l->price, 1, l->ledger, alone ? NULL : l->log));
-    TRY(loop_ask(l, &told));
+    TRY(loop_buy(l, &told, alone ? NULL : l->log));
     for (uint32_t i = 0; i < l->ask.queries; i++)
         off[i] = (double)told.value[i] / (double)l->ask.multiplier;
     return ERR_OK;

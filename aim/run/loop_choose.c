@@ -24,13 +24,6 @@ enum err loop_price(struct loop *l, struct log *log)
     return ask_price(&l->price, &l->ask, &l->terms, log);
 }
 
-enum err loop_debit_lost(struct loop *l, unsigned lost)
-{
-    for (unsigned i = 0; i < lost; i++)
-        TRY(ask_debit(&l->price, 1, l->ledger, l->log));
-    return ERR_OK;
-}
-
 /* How many rows this round's noise is expected to move, as a share of all. */
 static double noise_of(const struct loop *l, size_t query)
 {
@@ -156,10 +149,8 @@ static enum err estimate(struct loop *l, struct model_memo *memo, uint32_t query
     TRY(memory_new(&counts, cells));
     if (l->alone)
         TRY(independent(l, &q->clique, counts));
-    else if (l->ask.merges == NULL)
-        TRY(model_memo_marginal(memo, &q->clique, counts, l->log));
     else
-        TRY(model_memo_merged(memo, &q->clique, counts, l->log));
+        TRY(model_memo_marginal(memo, &q->clique, l->ask.merges != NULL, counts, l->log));
     for (uint64_t i = 0; i < cells; i++)
         out[i] = (uint64_t)(fmax(0, fmin(counts[i] * scale, most)) * grid);
     return ERR_OK;
@@ -186,7 +177,8 @@ static enum err settle(void *loop)
     return loop_settle(loop);
 }
 
-enum err loop_ask(struct loop *l, struct ask_told *told)
+/* Asks for what is priced and debited, and debits it again for each time that it was lost. */
+static enum err ask(struct loop *l, struct ask_told *told)
 {
     const struct aim_backend *b = l->backend;
     enum err e;
@@ -199,12 +191,21 @@ enum err loop_ask(struct loop *l, struct ask_told *told)
         b->meanwhile(b->self, NULL, NULL); /* in case the request never left */
     TRY(e);
     TRY(loop_settle(l));
-    return loop_debit_lost(l, told->lost);
+    for (unsigned i = 0; i < told->lost; i++)
+        TRY(ask_debit(&l->price, 1, l->ledger, l->log));
+    return ERR_OK;
+}
+
+enum err loop_buy(struct loop *l, struct ask_told *told, struct log *spent)
+{
+    TRY(loop_price(l, l->log));
+    TRY(ask_debit(&l->price, 1, l->ledger, spent));
+    return ask(l, told);
 }
 
 enum err loop_choose(struct loop *l, struct ask_told *told, uint32_t *query)
 {
-    TRY(loop_ask(l, told));
+    TRY(ask(l, told));
     if (told->selected >= l->ask.queries)
         return log_fail(l->log, ERR_MISMATCH, "round %u: the backend selected candidate %zu of %u",
                         l->ask.round, told->selected, l->ask.queries);

@@ -62,16 +62,17 @@ enum err loop_learn(struct loop *l, struct aim_round *r, const struct ask_told *
 enum err loop_merge(struct loop *l) MUST_CHECK;
 /* Prices the request, as far as it is known. */
 enum err loop_price(struct loop *l, struct log *log) MUST_CHECK;
-/* Debits the request once more for each time it could not be answered. */
-enum err loop_debit_lost(struct loop *l, unsigned lost) MUST_CHECK;
+/*
+ * Prices the request, debits it and asks for it, with estimates if it needs them; and debits it
+ * once more for each time that it was lost. A first debit that fails is logged to `spent`.
+ */
+enum err loop_buy(struct loop *l, struct ask_told *told, struct log *spent) MUST_CHECK;
 /*
  * Finds the candidates of a round that may use up to this share of what a model may hold. Where
  * only what was measured before fits the share, what has little noise may use all of it.
  */
 void loop_find_candidates(struct loop *l, double share);
-/* Asks for what is priced and debited, with estimates if it needs them; debits lost rounds. */
-enum err loop_ask(struct loop *l, struct ask_told *told) MUST_CHECK;
-/* Has one of the candidates selected and measured. *query: which. */
+/* The same for what is priced and debited: has a candidate selected and measured. *query: which. */
 enum err loop_choose(struct loop *l, struct ask_told *told, uint32_t *query) MUST_CHECK;
 
 /* --- sweeps (loop_sweeps.c, loop_set.c) ------------------------------------------------------- */

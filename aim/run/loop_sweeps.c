@@ -42,12 +42,10 @@ static double share_of(const struct loop *l)
     return (ledger_spent(l->ledger) + k * k * rho) / l->options->limits.rho;
 }
 
-static enum err ask(struct loop *l, struct ask_told *told)
+/* Where lack of budget is told: not if it only ends the run. */
+static struct log *spent_log(const struct loop *l)
 {
-    struct log *log = l->options->stop_when_spent ? NULL : l->log;
-    TRY(loop_price(l, l->log));
-    TRY(ask_debit(&l->price, 1, l->ledger, log));
-    return loop_ask(l, told);
+    return l->options->stop_when_spent ? NULL : l->log;
 }
 
 static enum err keep_scores(struct loop *l, const struct ask_told *told)
@@ -95,13 +93,13 @@ static enum err open_scores(struct loop *l, struct aim_round *r)
     loop_find_candidates(l, share_of(l));
     keep_pairs(l, rho);
     if (scores_multiplier(ledger_deviation(a->queries, rho), &a->multiplier, NULL) != ERR_OK)
-        return log_fail(l->options->stop_when_spent ? NULL : l->log, ERR_BUDGET,
+        return log_fail(spent_log(l), ERR_BUDGET,
                         "what is left of the budget is too little for the scores of %u marginals: "
                         "requests were lost and had to be paid again",
                         a->queries);
     r->candidates = a->queries;
     r->sigma = measure_sigma(a->multiplier, l->options->noise_by);
-    TRY(ask(l, &told));
+    TRY(loop_buy(l, &told, spent_log(l)));
     return keep_scores(l, &told);
 }
 
@@ -116,7 +114,7 @@ static enum err measure_set(struct loop *l, struct aim_round *r)
     r->marginals = a->queries;
     if (a->queries == 0)
         return ERR_OK; /* nothing stands out: the next sweep has what this one leaves */
-    TRY(ask(l, &told));
+    TRY(loop_buy(l, &told, spent_log(l)));
     TRY(loop_take(l, &told));
     TRY(loop_compare(l, from, true, r));
     TRY(loop_fit_round(l->options, l->result, &r->loss, l->log));

@@ -18,7 +18,6 @@
 
 #define DISTILL_AT 4
 #define DISTILL_ITERATIONS 4000
-#define DISTILL_ROWS_MOST 10000
 
 struct distill_terms {
     const struct features *features; /* of numbers */

@@ -144,8 +144,8 @@ static enum err ask_model(struct evaluating *e, const struct questions_next *nex
                  (int)next->size, next->text);
     if (refused != ERR_OK)
         return refused == ERR_QUESTION ? ERR_OK : refused;
-    return evaluate_model_answer(&e->shown.answers[SIDE_MODEL], truth, answer,
-                                 (double)e->shown.real->rows / model_sums_total(e->released.sums));
+    return evaluate_answer(&e->shown.answers[SIDE_MODEL], truth, answer->value,
+                           (double)e->shown.real->rows / model_sums_total(e->released.sums));
 }
 
 static enum err ask(struct evaluating *e, const struct questions_next *next)
@@ -158,8 +158,8 @@ static enum err ask(struct evaluating *e, const struct questions_next *next)
     for (size_t i = 0; i < SIDE_TABLES; i++) {
         struct rows_answer *other CLEAN(rows_answer_free) = NULL;
         TRY(rows_answer_new(&other, s->side[i], q));
-        TRY(evaluate_rows_answer(&s->answers[i], truth, other,
-                                 rows / fmax(1, (double)s->side[i]->rows)));
+        TRY(evaluate_answer(&s->answers[i], truth, other->value,
+                            rows / fmax(1, (double)s->side[i]->rows)));
     }
     return ask_model(e, next, truth);
 }

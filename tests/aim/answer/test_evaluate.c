@@ -130,26 +130,26 @@ static void near(double is, double should_be)
 /* COUNT(*), then COUNT, SUM, AVG, VARIANCE, MEDIAN, PERCENTILE, MIN, RANGE of the load. */
 static void check_line(const struct rows_answer *a, size_t line, const double *x, size_t n)
 {
-    const double *v = a->value + line * a->question->items;
+    const struct answer_value *v = a->value + line * a->question->items;
     double sum = 0, squares = 0;
     assert_int_equal(rows_answer_rows(a, line), n);
-    near(v[0], (double)n);
-    near(v[1], (double)n);
+    near(v[0].number, (double)n);
+    near(v[1].number, (double)n);
     for (size_t i = 0; i < n; i++) {
         sum += x[i];
         squares += x[i] * x[i];
     }
     for (size_t i = 2; n == 0 && i < 9; i++)
-        assert_true(isnan(v[i]));
+        assert_false(v[i].known);
     if (n == 0)
         return;
-    near(v[2], sum);
-    near(v[3], sum / (double)n);
-    near(v[4], squares / (double)n - sum / (double)n * sum / (double)n);
-    near(v[5], at_share(x, n, 0.5));
-    near(v[6], at_share(x, n, 0.9));
-    near(v[7], ranked(x, n, 0));
-    near(v[8], ranked(x, n, n - 1) - ranked(x, n, 0));
+    near(v[2].number, sum);
+    near(v[3].number, sum / (double)n);
+    near(v[4].number, squares / (double)n - sum / (double)n * sum / (double)n);
+    near(v[5].number, at_share(x, n, 0.5));
+    near(v[6].number, at_share(x, n, 0.9));
+    near(v[7].number, ranked(x, n, 0));
+    near(v[8].number, ranked(x, n, n - 1) - ranked(x, n, 0));
 }
 
 TEST(rows_answer_exactly)
@@ -209,14 +209,14 @@ TEST(modes_and_missing_values)
         xy += t->number[DAYS][i] * t->number[LOAD][i];
     }
     for (size_t i = 0; i < 3; i++)
-        assert_true(wards[(size_t)a->value[0]] >= wards[i]);
+        assert_true(wards[(size_t)a->value[0].number] >= wards[i]);
     for (size_t i = 0; i < d->attribute[DAYS].values; i++)
-        assert_true(days[(size_t)a->value[3]] >= days[i]);
-    assert_int_equal((size_t)a->value[1], ROWS - wards[3]);
-    assert_int_equal((size_t)a->value[2], known);
-    near(a->value[4], 100 * more / (double)known);
-    near(a->value[5], ((double)known * xy - x * y) /
-                          sqrt(((double)known * xx - x * x) * ((double)known * yy - y * y)));
+        assert_true(days[(size_t)a->value[3].number] >= days[i]);
+    assert_int_equal((size_t)a->value[1].number, ROWS - wards[3]);
+    assert_int_equal((size_t)a->value[2].number, known);
+    near(a->value[4].number, 100 * more / (double)known);
+    near(a->value[5].number, ((double)known * xy - x * y) /
+                                 sqrt(((double)known * xx - x * x) * ((double)known * yy - y * y)));
     assert_int_equal(rows_answer_with(a, 0, WARD, 2), wards[2]);
 }
 
@@ -247,7 +247,7 @@ TEST(errors_are_relative)
         }
         OK(rows_answer_new(&a[k], t[k], q));
     }
-    OK(evaluate_rows_answer(&e, a[0], a[1], 2));
+    OK(evaluate_answer(&e, a[0], a[1]->value, 2));
     evaluate_answers_sort(&e);
     near(e.of[AGGREGATE_COUNT][0].error[0], should_be[0]);
     near(e.of[AGGREGATE_SUM][0].error[0], should_be[1]);

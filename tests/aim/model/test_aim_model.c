@@ -135,7 +135,7 @@ TEST(beliefs_and_marginals_match_the_joint)
             for (size_t i = 0; i < w.joint; i++)
                 expected[index[i]] += 1000 * p[i];
             assert_true(model_marginal_cells(m, &c) >= cells);
-            OK(model_memo_marginal(memo, &c, counts, NULL));
+            OK(model_memo_marginal(memo, &c, false, counts, NULL));
             for (uint64_t i = 0; i < cells; i++)
                 assert_true(fabs(counts[i] - expected[i]) < 1e-8);
             OK(model_marginal(m, &c, alone, NULL));
