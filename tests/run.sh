@@ -23,8 +23,7 @@ if [ -z "${TREFOIL_FOLDERS:-}" ] && [ -w /dev/shm ] && [ "$(df --output=avail /d
     awk '/^MemAvailable/ { exit !($2 > 6000000) }' /proc/meminfo; then
     export TREFOIL_FOLDERS=/dev/shm
 fi
-# A test that forks into a server of its own has threads by then.
-export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp die_after_fork=0 ${TSAN_OPTIONS:-}"
+export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp ${TSAN_OPTIONS:-}"
 
 # What a suite runs, as a digest: by this `make test-changed` knows that it passed already. A program that starts no
 # other, as its symbols say, has its own bytes and what is in the tree besides C and documents; others have what they

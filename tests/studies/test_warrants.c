@@ -34,7 +34,6 @@ struct warrants_scene {
     struct support_study s; /* s.study and s.path are those with approvers, at least 2 of 3 */
     pid_t server[STUDY_SERVERS_MOST];
     struct identity *me, *approver[APPROVERS];
-    struct netio *netio;
     char words[4096];
     struct log log;
 };
@@ -77,7 +76,6 @@ static void scene_of(struct warrants_scene *c, bool two)
     NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 8, .two = two, .round_s = 20, .connect_s = 20);
     add_approvers(c);
     OK(identity_load(&c->me, file(c, "a.key"), &quiet));
-    OK(netio_new(&c->netio, &quiet));
 }
 
 static void scene_new(struct warrants_scene *c)
@@ -87,7 +85,6 @@ static void scene_new(struct warrants_scene *c)
 
 static void scene_free(struct warrants_scene *c)
 {
-    netio_free(&c->netio);
     identity_free(&c->me);
     for (unsigned i = 0; i < APPROVERS; i++)
         identity_free(&c->approver[i]);
@@ -158,16 +155,21 @@ enum err __wrap_warrant_write(const struct warrant *w, struct bytes *out)
     return e;
 }
 
-/* Asks for the first round by this warrant, or none: what the servers say. */
+/*
+ * Asks for the first round by this warrant, or none: what the servers say. The links end with it,
+ * and their threads: with_liar() forks.
+ */
 static enum err ask(struct warrants_scene *c, const struct warrant *w)
 {
     const uint8_t run[REQUEST_RUN_SIZE] = {42};
+    struct netio *netio CLEAN(netio_free) = NULL;
     struct client *client CLEAN(client_free) = NULL;
     struct client_opened opened;
     struct bytes first CLEAN(bytes_clear) = {0}, result CLEAN(bytes_clear) = {0};
     c->words[0] = '\0';
     first_request(c, run, &first);
-    OK(client_new(&client, c->netio, c->s.study, c->me, run, &c->log));
+    OK(netio_new(&netio, &quiet));
+    OK(client_new(&client, netio, c->s.study, c->me, run, &c->log));
     client_permit(client, w);
     TRY(client_open(client, &opened));
     return client_result(client, &first, &result);
