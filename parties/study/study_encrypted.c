@@ -74,7 +74,7 @@ static enum err check_encrypted(struct study_reading *r, const yaml_node_t *node
     return ERR_OK;
 }
 
-/* Another owner's that pads to as many have the same length. */
+/* As long as those of another owner that pads to as many. */
 enum err study_plan_encrypted(struct study_reading *r, const yaml_node_t *node, size_t owner)
 {
     struct study_owner *all = r->study->owner, *o = &all[owner];
