@@ -239,6 +239,8 @@ static void tidy(struct workload_zeros *zero)
 {
     uint32_t *cell = (uint32_t *)(uintptr_t)zero->cell;
     size_t kept = 0;
+    if (zero->cells == 0) /* nor is there a place for any */
+        return;
     qsort(cell, zero->cells, sizeof *cell, by_cell);
     for (size_t i = 0; i < zero->cells; i++)
         if (kept == 0 || cell[kept - 1] != cell[i])
