@@ -55,7 +55,8 @@ enum err file_draft_write(const struct file_draft *draft, const void *p, size_t 
 enum err file_draft_end(struct file_draft *draft, enum err e) MUST_CHECK;
 
 /*
- * file_write(), but it never replaces a file: ERR_REFUSED, not logged. If it fails, none is left.
+ * file_write(), but it never replaces a file: ERR_REFUSED, not logged. After any other failure no
+ * file is there.
  */
 enum err file_write_new(const char *path, unsigned mode, const void *p, size_t n,
                         struct log *log) MUST_CHECK;

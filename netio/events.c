@@ -49,11 +49,14 @@ void events_free(void *events, void *socket)
 /* Two frames: kind (u16) and value (i32), then the endpoint. */
 bool events_take(void *events, uint16_t *kind, int32_t *value)
 {
-    uint8_t event[6] = {0}, endpoint[1];
-    if (zmq_recv(events, event, sizeof event, ZMQ_DONTWAIT) != (int)sizeof event ||
-        zmq_recv(events, endpoint, sizeof endpoint, ZMQ_DONTWAIT) < 0)
+    zmq_msg_t m CLEAN(zmq_msg_close);
+    const uint8_t *event;
+    zmq_msg_init(&m);
+    if (socket_part(events, &m) != ERR_OK || zmq_msg_size(&m) != sizeof *kind + sizeof *value)
         return false;
+    event = zmq_msg_data(&m);
     memcpy(kind, event, sizeof *kind);
     memcpy(value, event + sizeof *kind, sizeof *value);
+    socket_skip(events, &m);
     return true;
 }

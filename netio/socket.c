@@ -25,7 +25,6 @@ static enum err meaning(int code)
 {
     switch (code) {
     case EAGAIN:
-    case EINTR:
         return ERR_AGAIN;
     case ENOMEM:
         return ERR_NOMEM;
@@ -198,7 +197,7 @@ static enum err fill(zmq_msg_t *m, const void *p, size_t n)
     return ERR_OK;
 }
 
-/* A signal must not come between the frames of a message. */
+/* A signal must not come between the frames of a message, here or in socket_part(). */
 static enum err push(void *socket, zmq_msg_t *m, int flags)
 {
     int sent;
@@ -233,13 +232,17 @@ enum err socket_push(void *socket, void *zmq_message)
 
 enum err socket_part(void *socket, void *zmq_message)
 {
-    return zmq_msg_recv(zmq_message, socket, ZMQ_DONTWAIT) >= 0 ? ERR_OK : meaning(errno);
+    int got;
+    do
+        got = zmq_msg_recv(zmq_message, socket, ZMQ_DONTWAIT);
+    while (got < 0 && errno == EINTR);
+    return got >= 0 ? ERR_OK : meaning(errno);
 }
 
 void socket_skip(void *socket, void *zmq_message)
 {
     /* parts of a message are there together, or none */
-    while (zmq_msg_more(zmq_message) && zmq_msg_recv(zmq_message, socket, ZMQ_DONTWAIT) >= 0)
+    while (zmq_msg_more(zmq_message) && socket_part(socket, zmq_message) == ERR_OK)
         ;
 }
 
