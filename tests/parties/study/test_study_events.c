@@ -428,6 +428,24 @@ static const char visits[] =
     "owners: [{name: o, max_rows: 30000}]\n"
     "analysts: [{name: z}]\n";
 
+/* A model that is fitted to these counts. */
+static struct model *fitted_to(const struct study *s, const struct clique *clique,
+                               const struct measurement *x, size_t n, double total)
+{
+    const struct model_terms terms = {.domain = s->domain,
+                                      .clique = clique,
+                                      .cliques = n,
+                                      .zero = s->zero,
+                                      .zeros = s->zeros,
+                                      .limit_cells = 1 << 20};
+    struct model_fitted fitted;
+    struct model *m = NULL;
+    OK(model_new(&m, &terms, NULL));
+    model_set_total(m, total);
+    OK(model_fit(m, x, n, 1000, &fitted, NULL));
+    return m;
+}
+
 /* How far a model of noisy single columns is from these, as a share, on average. */
 static double singles_missed(const struct study *s, uint64_t seed)
 {
@@ -445,7 +463,6 @@ static double singles_missed(const struct study *s, uint64_t seed)
     enum { COLUMNS = sizeof count / sizeof *count };
     struct clique clique[COLUMNS];
     struct measurement x[COLUMNS];
-    struct model_fitted fitted;
     struct model *m CLEAN(model_free) = NULL;
     struct random r = random_of(seed);
     double z[13], mu[13], missed = 0;
@@ -464,16 +481,7 @@ static double singles_missed(const struct study *s, uint64_t seed)
                   &all));
     for (size_t a = 0; a < COLUMNS; a++)
         clique[a] = all.all[a].clique;
-    OK(model_new(&m,
-                 &(const struct model_terms){.domain = s->domain,
-                                             .clique = clique,
-                                             .cliques = all.count,
-                                             .zero = s->zero,
-                                             .zeros = s->zeros,
-                                             .limit_cells = 1 << 22},
-                 NULL));
-    model_set_total(m, PEOPLE);
-    OK(model_fit(m, all.all, all.count, 1000, &fitted, NULL));
+    m = fitted_to(s, clique, all.all, all.count, PEOPLE);
     for (size_t a = 0; a < COLUMNS; a++) {
         double off = 0;
         OK(model_marginal(m, &x[a].clique, mu, NULL));
@@ -508,8 +516,7 @@ static struct model *model_of(const struct study *s, const struct table *flat)
     enum { PAIRS = sizeof pairs / sizeof *pairs };
     struct clique clique[PAIRS];
     struct measurement x[PAIRS];
-    struct model_fitted fitted;
-    struct model *m = NULL;
+    struct model *m;
     for (size_t i = 0; i < PAIRS; i++) {
         const uint16_t a = named(s, pairs[i][0]), b = named(s, pairs[i][1]);
         clique[i] = (struct clique){2, {a < b ? a : b, a < b ? b : a}};
@@ -520,16 +527,7 @@ static struct model *model_of(const struct study *s, const struct table *flat)
         for (uint64_t c = 0; c < cells; c++)
             x[i].y[c] /= 60;
     }
-    OK(model_new(&m,
-                 &(const struct model_terms){.domain = s->domain,
-                                             .clique = clique,
-                                             .cliques = PAIRS,
-                                             .zero = s->zero,
-                                             .zeros = s->zeros,
-                                             .limit_cells = 1 << 20},
-                 NULL));
-    model_set_total(m, (double)table_weight(flat) / 60);
-    OK(model_fit(m, x, PAIRS, 1000, &fitted, NULL));
+    m = fitted_to(s, clique, x, PAIRS, (double)table_weight(flat) / 60);
     for (size_t i = 0; i < PAIRS; i++)
         memory_free(&x[i].y);
     return m;
