@@ -17,6 +17,7 @@ static const char help[] =
     "\n"
     "Draws synthetic rows from a released model, as many and as often as you like:\n"
     "what was protected stays protected, and nothing is charged to the budget.\n"
+    "MODEL is a result's folder, or the file model in it.\n"
     "\n"
     "  --out FILE       the CSV file to write; - is standard output. For a model of\n"
     "                   persons and their events: a folder for both tables\n"
@@ -36,8 +37,8 @@ static const char help[] =
     "                   of UTF-8, which Excel wants; a delimiter may be the word tab\n"
     "\n"
     "example:\n"
-    "  trefoil synth result/model --rows 10000 --out rows.csv\n"
-    "  trefoil synth result/model --where \"age >= 60 AND sex = 'f'\" --rows 1000 \\\n"
+    "  trefoil synth result --rows 10000 --out rows.csv\n"
+    "  trefoil synth result --where \"age >= 60 AND sex = 'f'\" --rows 1000 \\\n"
     "      --out women.csv\n";
 
 struct synth_asked {
@@ -97,12 +98,14 @@ static enum err draw_persons(const struct released *model, const struct synth_as
     return ERR_OK;
 }
 
-static enum err execute(const char *path, const struct synth_asked *a, struct log *log)
+static enum err execute(const char *given, const struct synth_asked *a, struct log *log)
 {
+    char path[FILE_PATH];
     struct released model CLEAN(released_clear) = {0};
     struct table *t CLEAN(table_free) = NULL;
     const size_t rows = (size_t)a->rows;
     const uint64_t seed = (uint64_t)a->seed;
+    TRY(file_in(path, given, "model", log));
     TRY(released_load(&model, path, log));
     if (model.domain->series != NULL)
         return draw_persons(&model, a, log);
