@@ -391,6 +391,45 @@ says 4 'server 2 (west)' share study.yaml --key hospital-a.key --status
 ! grep -q '(west):.*(west)' said
 result $? "a server's name is said once"
 
+# --- keys put into a study file, and warrants of its approvers
+
+{ cat study.yaml && printf 'approvers:\n  at_least: 1\n  people:\n    - name: board\n    - {name: privacy}\n'; } >approved.yaml
+for name in board privacy; do says 0 'it is in approved.yaml now' keygen $name.key --name $name --into approved.yaml; done
+grep -qx "      key: $("$trefoil" keygen --show board.key 2>/dev/null | head -n 1)" approved.yaml &&
+    grep -qxF "    - {name: privacy, key: $("$trefoil" keygen --show privacy.key 2>/dev/null | head -n 1)}" approved.yaml
+result $? "a key stands beside its name, in either form of a list"
+says 3 'has nobody named nobody' keygen nobody.key --name nobody --into approved.yaml
+says 2 'leave the other options out' keygen north.seal --sealing north.key approved.yaml --force
+says 0 'approve' check approved.yaml
+warrant=(approve approved.yaml --to warrant)
+asks=(--analyst office --share 50% --until 2099-12-31 --purpose report)
+wrongly() { # OPTION TEXT WORDS: with this text for one of them
+    local a=("${asks[@]}") i
+    for i in "${!a[@]}"; do [ "${a[i]}" != "$1" ] || a[i + 1]=$2; done
+    says 2 "$3" "${warrant[@]}" "${a[@]}" --key board.key
+}
+says 3 'has no approvers, so no run needs a warrant' approve study.yaml --to warrant
+says 2 'a new warrant needs --analyst, --share, --until and --purpose' "${warrant[@]}" --key board.key
+says 2 'a new warrant needs --key of the approver' "${warrant[@]}" "${asks[@]}"
+wrongly --analyst nobody 'the study has no analyst named nobody'
+wrongly --share 101 '--share is a percentage above 0, such as 50%'
+wrongly --until soon '--until is a day in UTC, such as 2027-06-30'
+wrongly --until 2020-02-29 '--until 2020-02-29 is over'
+wrongly --purpose "$(printf '%0201d' 0)" '--purpose has more than 200 bytes'
+says 0 'signed   board' "${warrant[@]}" "${asks[@]}" --key board.key
+says 2 'is there and says what it permits' "${warrant[@]}" "${asks[@]}" --key privacy.key
+says 2 'has no approvers; leave out --warrant' run study.yaml --key office.key --out x --warrant warrant
+
+# --- a study file from what there is
+
+says 2 'give one of them' init new.yaml --columns a.csv --header a.csv
+says 2 'give --sql, too' init new.yaml --lookup wards
+says 0 'wrote new.yaml' init new.yaml --header a.csv
+grep -q 'FILL-IN' new.yaml && grep -q 'stay_days' new.yaml
+result $? "a header gives the names, and where to fill in"
+says 0 'wrote public.yaml' init public.yaml --from a.csv
+says 0 '300 rows' plan public.yaml --simulate --like a.csv
+
 # --- with servers
 
 for name in north east west; do
