@@ -66,7 +66,7 @@ run() { # name command...
     shift
     { time timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null; } 2>"$log.time"
     status=$?
-    read -r seconds cpu < <(awk '{ printf "%s %.1f", $1, $2 + $3 }' "$log.time")
+    read -r seconds cpu < <(awk 'END { printf "%s %.1f", $1, $2 + $3 }' "$log.time")
     # cmocka writes "not ok N # SKIP test"; a test says why before, as "# SKIP reason"
     local skip_line='^(not )?ok [0-9]+ .*# SKIP'
     skips=$(grep -acE "$skip_line" "$log")

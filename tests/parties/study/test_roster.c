@@ -308,6 +308,44 @@ TEST(every_change_is_told)
     assert_int_equal(roster_current(study, ROLE_OWNER, study->owners, &c.log), ERR_AUTH);
 }
 
+/* What owners that the study does not list, and those without a network, are to know. */
+TEST(what_strangers_and_pages_need_is_told)
+{
+    struct roster_scene c CLEAN(scene_free);
+    char a[SUPPORT_PATH], b[SUPPORT_PATH], key[2][IDENTITY_TEXT_SIZE], open[2][520], seal[1000],
+        words[4096];
+    struct bytes printed CLEAN(bytes_clear) = {0};
+    const char *line;
+    scene_new(&c);
+    support_study_file(&c.s, "a.yaml", a);
+    support_study_file(&c.s, "b.yaml", b);
+    for (unsigned i = 0; i < 2; i++) {
+        EXPECT(0, file(&c, "keygen.log"), 10, "keygen", file(&c, "issuer%u.key", i));
+        key_text(file(&c, "issuer%u.key", i), key[i]);
+        snprintf(open[i], sizeof open[i],
+                 "min_owners: 1\nopen_owners: {issuer: %s, max: 100, revoked: [%s]}\n%sservers:",
+                 key[i], i == 0 ? "17, 40" : "40, 41",
+                 i == 0 ? "" : "roster: 2\nrelay: https://parcels.example.org\n");
+    }
+    amend(c.s.path, a, (const char *const[]){"servers:", open[0], NULL});
+    EXPECT(0, file(&c, "keygen.log"), 10, "keygen", file(&c, "s1.seal"), "--sealing",
+           file(&c, "s1.key"), a);
+    OK(file_read(file(&c, "keygen.log"), 4096, &printed, NULL));
+    bytes_put_u8(&printed, 0);
+    line = strstr((const char *)printed.data, "sealing: ");
+    assert_non_null(line);
+    key_text(file(&c, "s1.key"), key[0]);
+    snprintf(seal, sizeof seal, "%s\n    %.*s", key[0], (int)strcspn(line, "\n"), line);
+    amend(c.s.path, b, (const char *const[]){"servers:", open[1], key[0], seal, NULL});
+    compare(&c, a, b, words);
+    EACH(support_says, words, "  the issuer of open: ANOTHER IDENTITY, ", "  revoked: token 41\n",
+         "  NO LONGER REVOKED: token 17\n", "  relay: none -> https://parcels.example.org\n",
+         "  server s1: a sealing key\n");
+    compare(&c, b, a, words);
+    EACH(support_says, words, "  relay: https://parcels.example.org -> none\n",
+         "  server s1: no sealing key any more\n");
+}
+
 /* --- while a study runs ----------------------------------------------------------------------- */
 
 /* Its exit code if it ends at once; 0 once it serves. */
