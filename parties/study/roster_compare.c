@@ -28,8 +28,8 @@ static void compare_key(FILE *out, const char *role, const char *name,
     if (memcmp(before->sign, now->sign, sizeof now->sign) == 0)
         fprintf(out, "  %s %s: a renewed key of the same identity", role, name);
     else
-        fprintf(out, "  %s %s: ANOTHER IDENTITY, %s (ask %s by telephone)", role, name,
-                public_identity_fingerprint(now).text, name);
+        fprintf(out, "  %s %s: ANOTHER IDENTITY, %s (compare it by telephone)", role, name,
+                public_identity_fingerprint(now).text);
     fprintf(out, now->last_day != 0 ? ", good until %s\n" : "\n",
             date_day_text(now->last_day).text);
 }

@@ -338,9 +338,9 @@ TEST(what_strangers_and_pages_need_is_told)
     snprintf(seal, sizeof seal, "%s\n    %.*s", key[0], (int)strcspn(line, "\n"), line);
     amend(c.s.path, b, (const char *const[]){"servers:", open[1], key[0], seal, NULL});
     compare(&c, a, b, words);
-    EACH(support_says, words, "  the issuer of open: ANOTHER IDENTITY, ", "  revoked: token 41\n",
-         "  NO LONGER REVOKED: token 17\n", "  relay: none -> https://parcels.example.org\n",
-         "  server s1: a sealing key\n");
+    EACH(support_says, words, "  the issuer of open_owners: ANOTHER IDENTITY, ",
+         "  revoked: token 41\n", "  NO LONGER REVOKED: token 17\n",
+         "  relay: none -> https://parcels.example.org\n", "  server s1: a sealing key\n");
     compare(&c, b, a, words);
     EACH(support_says, words, "  relay: https://parcels.example.org -> none\n",
          "  server s1: no sealing key any more\n");
