@@ -85,18 +85,15 @@ struct check_wish {
 
 static void print_costs(const struct study *study, double rho)
 {
-    uint64_t all = 0;
-    for (size_t i = 0; i < study->owners; i++)
-        all += study_upload_bytes(study, i);
-    printf("\nCosts: owners upload %s in all, each once; of the budget, which each\n",
-           words_bytes(all).text);
+    printf("\nCosts: owners upload %s%s in all, each once; of the budget, which\n",
+           study->open.most > 0 ? "at most " : "", words_bytes(study_uploads_bytes(study)).text);
     if (study->accounting == ACCOUNTING_GAUSSIAN)
-        printf("  server enforces as rho = %.9g, a run takes all: what it opens is\n"
+        printf("  each server enforces as rho = %.9g, a run takes all: what it opens is\n"
                "  together as private as one count with Gaussian noise of standard deviation\n"
                "  %.3g, and nothing else. Its time and traffic: trefoil plan.\n",
                rho, ledger_deviation(1, rho));
     else
-        printf("  server enforces as rho = %.9g of zero-concentrated differential\n"
+        printf("  each server enforces as rho = %.9g of zero-concentrated differential\n"
                "  privacy, a run takes all. Its time and traffic: trefoil plan.\n",
                rho);
 }

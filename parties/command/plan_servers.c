@@ -337,23 +337,17 @@ static void print_upload(const struct study *s, size_t i)
 void plan_uploads(const struct plan_asked *p)
 {
     const struct study *s = p->study;
-    uint64_t all = 0;
     printf("uploads, from public bounds alone (each owner sends the same whatever its data):\n");
-    for (size_t i = 0; i < s->owners; i++) {
-        all += study_upload_bytes(s, i);
-        if (i < 10)
-            print_upload(s, i);
-    }
+    for (size_t i = 0; i < s->owners && i < 10; i++)
+        print_upload(s, i);
     if (s->owners > 10)
         printf("  ...     and %zu more %s\n", s->owners - 10, s->owners == 11 ? "owner" : "owners");
-    if (s->open.most > 0) {
-        all += s->open.most * study_upload_bytes(s, s->owners);
+    if (s->open.most > 0)
         printf("  %-20s %12s each, as %s, of at most %zu\n", "others",
                words_bytes(study_upload_bytes(s, s->owners)).text,
                s->open.each.records ? "records" : "counts", s->open.most);
-    }
     printf("  disk: %s %s of them, %s only seeds; a ledger\n"
            "  grows by 1 kB a round\n",
-           s->servers == 2 ? "the provider keeps" : "servers 1 and 2 keep", words_bytes(all).text,
-           s->servers == 2 ? "the keeper" : "server 0");
+           s->servers == 2 ? "the provider keeps" : "servers 1 and 2 keep",
+           words_bytes(study_uploads_bytes(s)).text, s->servers == 2 ? "the keeper" : "server 0");
 }

@@ -48,6 +48,16 @@ uint64_t study_upload_bytes(const struct study *study, size_t owner)
                                                              : study_records_bytes(study, owner);
 }
 
+uint64_t study_uploads_bytes(const struct study *study)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < study->owners; i++)
+        all += study_upload_bytes(study, i);
+    return study->open.most == 0
+               ? all
+               : all + study->open.most * study_upload_bytes(study, study->owners);
+}
+
 bool study_counts_pairs(const struct study *study)
 {
     for (size_t i = 0; i < study->owners; i++)

@@ -30,6 +30,7 @@ unsigned study_counts_form(const struct study *study, size_t owner);
 /* The form by which the study bounds the owner, and its bytes. */
 unsigned study_upload_form(const struct study *study, size_t owner);
 uint64_t study_upload_bytes(const struct study *study, size_t owner);
+uint64_t study_uploads_bytes(const struct study *study); /* of all that there may be */
 /*
  * How rows lie in what an owner encrypts (study_encrypted.c): a code for each attribute, and if a
  * maximal marginal has a single attribute, one of 0 more, with which that is a pair. The pairs are

@@ -165,6 +165,15 @@ long=$(awk -F , 'NR > 1 && $1 * $1 + $2 * $2 > 144 { n++ } END { print n }' norm
 tells "rows that are longer than the norm are shrunk, and it is said" "longer than norm, and were shrunk: $long\$" \
     -- train norm.yaml norm.csv --out norm
 
+# --- dates, and columns that are computed
+
+tells "a group without a label is NULL, and an extreme approximate" '^NULL +2026 +~2026-01-0' '~ is approximate' \
+    -- query dates "SELECT title, year, MIN(seen), COUNT(*) FROM t GROUP BY title, year"
+{ cat dates.yaml && printf 'impossible:\n  - {born: {from: 2001-01-01, to: 2003-01-01}, sex: f}\n'; } >never.yaml
+sed 's/from: 2001-01-01, to: 2003/from: soon, to: 2003/' never.yaml >soon.yaml
+refuses 3 'is "soon"; write a date such as 2000-01-01' none check soon.yaml
+tells "what is impossible of dates" 'sex x born: 2 of 42 combinations' -- check never.yaml
+
 # --- plan
 
 tells "plan of a classifier at a budget of its own" '^      0.5 .*' 'the last line is the study.s own' \
@@ -173,6 +182,11 @@ tells "plan of a copula at a budget that is hardly any" 'the last line is the st
     -- plan <(sed 's/epsilon: 20/epsilon: 3/' copula.yaml)
 tells "plan says what is reserved for an assessment" 'assessment: 0.05 of the budget shows .* all 6' \
     -- plan <(cat tree.yaml && echo 'assess: 0.05')
+{ sed 's/^workload: .*/workload: {all: 3}/' tree.yaml && printf 'security: abort\nmin_owners: 1\n' &&
+    echo "open_owners: {issuer: $(cat right.public), max: 1000, revoked: [3, 4]}"; } >open.yaml
+tells "plan counts the uploads of owners that are not listed" ' 12 bytes each, as records, of at most 1000' \
+    'servers 1 and 2 keep 13.1 kB' 'servers of 3, with 2 lanes each' -- plan open.yaml --ranks 3 --lanes 2
+tells "and so does check" 'upload at most 13.1 kB in all' 'up to 1000 others' '2 tokens are revoked' -- check open.yaml
 tells "plan --simulate of a classifier compares no rows" 'makes no rows that could be compared' \
     -- plan classifier.yaml --simulate
 cd "$OLDPWD" || exit 1
