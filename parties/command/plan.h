@@ -39,6 +39,8 @@ enum err plan_verdict(const struct plan_asked *p, double rho) MUST_CHECK;
 #define PLAN_TWO_SELECT 6
 #define PLAN_TWO_SCORES 5
 
+/* Prints how much there is of columns, rows and owners. */
+void plan_study(const struct plan_asked *p);
 /* Prints what owners send, and what servers keep of it. */
 void plan_uploads(const struct plan_asked *p);
 /*

@@ -81,11 +81,7 @@ static void print_assess(const struct plan_asked *p)
 static void print_domain(const struct plan_asked *p)
 {
     const struct workload *w = p->study->workload;
-    printf("study %s: %zu attributes, %s %" PRIu64 " %s from %zu owners\n", p->study->name,
-           p->study->domain->attributes,
-           p->rows < study_rows(p->study, false) ? "about" : "at most",
-           p->rows / series_units(p->study->domain), series_counted(p->study->domain),
-           study_owners_most(p->study));
+    plan_study(p);
     printf("workload: %zu marginals; %zu with the smaller ones they contain, %" PRIu64 " cells\n",
            w->cliques, w->queries, w->cells);
     printf("largest marginal: %s, %" PRIu64 " cells\n",

@@ -43,8 +43,6 @@ static void print_size(const struct study *s, uint64_t rows)
     /* itself and its libraries; the matrix, with LAPACK's copies; the rows that it draws */
     const double program = 15e6 + 40.0 * (double)(latents * latents) +
                            (double)rows * (sizeof(uint16_t) * ((double)d + 1) + sizeof(uint32_t));
-    printf("study %s: %" PRIu64 " attributes, %s %" PRIu64 " rows from %zu owners\n", s->name, d,
-           rows < study_rows(s, false) ? "about" : "at most", rows, study_owners_most(s));
     printf("rounds: the one-ways (%" PRIu64 " cells), then a number for each of %" PRIu64
            " pairs of\n  attributes; each about %u exchanges between the servers%s\n",
            codes, forms_pairs(d), s->servers == 2 ? PLAN_TWO_MEASURE : ROUND_EXCHANGES,
@@ -112,6 +110,7 @@ static enum err print_errors(const struct study *s, uint64_t rows)
 enum err plan_copula(struct plan_asked *p, double rho)
 {
     TRY(plan_verdict(p, rho));
+    plan_study(p);
     print_size(p->study, p->rows);
     TRY(method_print(stdout, p->study, (double)p->rows, rho));
     plan_uploads(p);

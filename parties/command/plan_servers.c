@@ -1,10 +1,12 @@
 #include "parties/command/plan.h"
 
+#include "aim/table/series.h"
 #include "base/memory.h"
 #include "base/words.h"
 #include "parties/command/machine.h"
 #include "parties/exchange/price.h"
 #include "parties/study/method.h"
+#include "parties/study/study_text.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/link.h"
 #include "protocols/tape.h"
@@ -332,6 +334,16 @@ static void print_upload(const struct study *s, size_t i)
         return;
     }
     print_other_upload(s, i);
+}
+
+void plan_study(const struct plan_asked *p)
+{
+    const struct study *s = p->study;
+    const size_t columns = s->domain->attributes, owners = study_owners_most(s);
+    printf("study %s: %zu %s, %s %" PRIu64 " %s from %zu %s\n", s->name, columns,
+           study_plural(columns, "attribute", "attributes"),
+           p->rows < study_rows(s, false) ? "about" : "at most", p->rows / series_units(s->domain),
+           series_counted(s->domain), owners, study_plural(owners, "owner", "owners"));
 }
 
 void plan_uploads(const struct plan_asked *p)

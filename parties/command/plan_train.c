@@ -93,6 +93,7 @@ enum err plan_train(struct plan_asked *p, double rho)
     struct price_steps steps;
     (void)rho;
     TRY(price_steps(s, &steps, p->log));
+    plan_study(p);
     printf("classes: %u, from %u features of a row; %u weights, public after each step\n",
            f->classes, f->count, features_weights(f));
     printf("memory: %s at each server for the features of %llu rows\n",
