@@ -128,12 +128,11 @@ X
 } >visits.yaml
 tells "a study of persons with events, in the clear" 'persons.csv, visits.csv to visits' \
     -- aim visits.yaml persons.csv --events visits.csv --out visits
-"$trefoil" eval visits.yaml persons.csv visits --events visits.csv --json 2>said >figures.json
-python=$(command -v python3)
-[ $? -eq 0 ] && grep -q '"persons": 2000,' figures.json && grep -q '"order"' figures.json
+"$trefoil" eval visits.yaml persons.csv visits --events visits.csv --json 2>said >figures.json &&
+    grep -q '"persons": 2000,' figures.json && grep -q '"order"' figures.json
 result $? "eval compares both tables, as JSON"
-if [ -n "$python" ]; then
-    "$python" - <<'P'
+if command -v python3 >/dev/null; then
+    python3 - <<'P'
 import json
 x = json.load(open("figures.json"))
 print("#", x)
