@@ -318,7 +318,7 @@ enum err odbc_column(struct odbc *o, size_t i, struct odbc_column *column)
 {
     SQLWCHAR wide[ODBC_NAME] = {0};
     SQLCHAR narrow[ODBC_NAME] = "";
-    SQLSMALLINT n = 0, type = 0, scale, nullable;
+    SQLSMALLINT n = 0, type = 0, scale = 0, nullable;
     SQLUSMALLINT at = (SQLUSMALLINT)(i + 1);
     SQLULEN digits = 0;
     SQLRETURN r = o->wide ? SQLDescribeColW(o->statement, at, wide, ODBC_NAME, &n, &type, &digits,
@@ -327,7 +327,7 @@ enum err odbc_column(struct odbc *o, size_t i, struct odbc_column *column)
                                            &digits, &scale, &nullable);
     if (!good(r))
         return statement_refused(o);
-    *column = (struct odbc_column){.type = type_of(type), .digits = digits};
+    *column = (struct odbc_column){.type = type_of(type), .digits = digits, .scale = scale};
     if (o->wide)
         from_wide(wide, ODBC_NAME, column->name, sizeof column->name);
     else

@@ -49,7 +49,8 @@ enum odbc_type {
 struct odbc_column {
     char name[ODBC_NAME];
     enum odbc_type type;
-    size_t digits; /* of ODBC_DECIMAL */
+    size_t digits; /* of ODBC_DECIMAL: all of them */
+    int scale;     /* and those after the point */
 };
 /* The columns of the statement's result; none if it has no result. */
 size_t odbc_columns(const struct odbc *o);

@@ -3,6 +3,7 @@
  * columns is in their types and constraints.
  */
 #include "aim/sql/connection.h"
+#include "aim/sql/bins.h"
 #include "aim/sql/engine.h"
 #include "base/text.h"
 #include "parties/study/outline.h"
@@ -109,8 +110,9 @@ static void take_type(struct schema *s, struct outline_column *c, const struct o
         c->kind = OUTLINE_WHOLE;
         break;
     case ODBC_DECIMAL:
-        c->kind = type->digits == 0 ? OUTLINE_WHOLE : OUTLINE_NUMBER;
-        c->step = pow(10, -(double)type->digits);
+        c->kind = type->scale == 0 ? OUTLINE_WHOLE : OUTLINE_NUMBER;
+        if (type->digits <= BINS_DIGITS) /* what is said of a type without a size means nothing */
+            c->step = pow(10, -type->scale);
         break;
     case ODBC_DOUBLE:
     case ODBC_SINGLE:

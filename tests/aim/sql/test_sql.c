@@ -581,16 +581,21 @@ static void scene_sqlite(struct sql_scene *c, const char *columns, const char *m
 }
 
 /* What init makes of the schema: no row is read, and a table of codes only if it is named. */
-static void check_schema(struct sql_scene *c)
+static void check_schema(struct sql_scene *c, const char *fee, const char *insured)
 {
-    static const char *const expected[] = {
+    const char *const expected[] = {
         "columns_from: \"the schema of the table patients\"\n",
         ("  # left out: id, a primary key\n  - name: age\n    kind: integer\n    min: 0\n"
          "    max: 110\n    bins: 10\n  - name: sex\n    kind: categorical\n    values: [f, m]\n"
          "    missing: [\"\"]\n"),
         ("  - name: bmi\n    kind: numeric\n    min: 10\n    max: 60.5\n    bins: 10\n"
          "    missing: [\"\"]\n"),
-        "  # left out: remark, text or a time, without CHECK or ENUM\n"};
+        "  # left out: remark, text or a time, without CHECK or ENUM\n",
+        fee,
+        ("  - name: paid\n    kind: numeric\n    min: FILL-IN\n    max: FILL-IN\n    bins: 10\n"
+         "    missing: [\"\"]\n"),
+        insured,
+        "  - name: born\n    kind: date\n    from: FILL-IN\n    to: FILL-IN\n    bins: month\n"};
     for (unsigned named = 0; named < 2; named++) {
         const char *a[] = {
             "init",     file(c, "init.yaml"),      "--force",     "--sql", c->connection, "--table",
@@ -613,8 +618,9 @@ static void check_schema(struct sql_scene *c)
     "INSERT INTO wards VALUES ('s', 'surgery'), ('c', 'cardiology');"                              \
     "CREATE TABLE patients (id INTEGER PRIMARY KEY, age INTEGER NOT NULL CHECK (age >= 0 AND age " \
     "< 111), sex " sex ", bmi DOUBLE PRECISION CHECK (bmi BETWEEN 10 AND 60.5), ward VARCHAR(9) "  \
-    "REFERENCES wards (code), remark TEXT);"                                                       \
-    "INSERT INTO patients VALUES (1, 50, 'f', 20, 's', 'secret');"
+    "REFERENCES wards (code), remark TEXT, fee NUMERIC(7,2), beds NUMERIC(3,0), paid NUMERIC, "    \
+    "insured BOOLEAN, born DATE);"                                                                 \
+    "INSERT INTO patients VALUES (1, 50, 'f', 20, 's', 'secret', 2.5, 3, 1, true, '2020-02-02');"
 
 TEST(a_schema_gives_columns)
 {
@@ -624,11 +630,15 @@ TEST(a_schema_gives_columns)
     scene_new(&c, domain);
     if (has_sqlite) {
         run_sqlite(&c, SCHEMA("VARCHAR(1) CHECK (sex IN ('f', 'm'))"));
-        check_schema(&c);
+        check_schema(&c, "  - name: fee\n    kind: numeric\n", "    values: [\"1\", \"0\"]\n");
     }
     if (has_postgres) {
         run_postgres(&c, "CREATE TYPE sexes AS ENUM ('f', 'm');" SCHEMA("sexes"));
-        check_schema(&c);
+        check_schema(&c,
+                     "  - name: fee\n    kind: numeric\n    min: FILL-IN\n    max: FILL-IN\n"
+                     "    bins: 10\n    step: 0.01\n    missing: [\"\"]\n"
+                     "  - name: beds\n    kind: integer\n",
+                     "    values: [t, f]\n");
     }
 }
 
