@@ -51,8 +51,9 @@ step() { # words command
         failed=$((failed + 1))
     fi
 }
-document() { # file chapter-from chapter-to: its commands, in one shell
-    step "the commands of $1" "HAVE='root sqlite-odbc' tests/scripts/commands.sh '$1' '${2:-}' '${3:-}' >/root/commands && bash -e /root/commands"
+document() { # file chapter-from chapter-to: its commands, in one shell; its servers have ended when the next page needs their ports
+    step "the commands of $1" "HAVE='root sqlite-odbc' tests/scripts/commands.sh '$1' '${2:-}' '${3:-}' >/root/commands &&
+        echo wait >>/root/commands && bash -e /root/commands"
 }
 # What there is before anybody has a key: twelve columns, three commands to the first plan, and what its advice is worth
 # on invented rows.
