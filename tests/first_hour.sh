@@ -51,7 +51,8 @@ step() { # words command
         failed=$((failed + 1))
     fi
 }
-document() { # file chapter-from chapter-to: its commands, in one shell; its servers have ended when the next page needs their ports
+# Its commands, in one shell, whose servers have ended when the next page needs their ports.
+document() { # file chapter-from chapter-to
     step "the commands of $1" "HAVE='root sqlite-odbc' tests/scripts/commands.sh '$1' '${2:-}' '${3:-}' >/root/commands &&
         echo wait >>/root/commands && bash -e /root/commands"
 }
