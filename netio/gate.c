@@ -107,9 +107,7 @@ static bool user_of(const struct gate *g, zmq_msg_t *m, struct gate_client *from
 /* A client's route is a number that the ROUTER gave it; 0 where the client chose its own. */
 static struct porter_line line_of(const struct gate_client *c)
 {
-    const uint8_t *r = c->route + 1;
-    return (struct porter_line){c->fd, (uint32_t)r[0] << 24 | (uint32_t)r[1] << 16 |
-                                           (uint32_t)r[2] << 8 | r[3]};
+    return (struct porter_line){c->fd, gate_number(c)};
 }
 
 static bool take_route(struct gate_client *from, zmq_msg_t *m)

@@ -38,6 +38,13 @@ struct gate_client {
     uint8_t route[GATE_ROUTE];
 };
 
+/* Of its connection: each has one more than the one that came before it, modulo 2^32. */
+static inline uint32_t gate_number(const struct gate_client *c)
+{
+    const uint8_t *r = c->route + 1;
+    return (uint32_t)r[0] << 24 | (uint32_t)r[1] << 16 | (uint32_t)r[2] << 8 | r[3];
+}
+
 /*
  * Answers that may wait for a client; more are dropped. ZeroMQ learns what was read in steps of
  * half as many: a client with more than GATE_REPLIES / 2 messages under way may lose an answer.

@@ -427,6 +427,7 @@ enum err front_new(struct front **front, struct site *site)
     if (site->sealing != NULL)
         TRY(parcels_new(&f->parcels, site, f->seats));
     TRY(memory_new(&f->held, study->owners));
+    TRY(memory_new(&f->intake.line, study_owners_most(study)));
     TRY(memory_new(&site->status.owner, study->owners));
     f->changed = true;
     f->shown_ms = -SHOW_MS;
@@ -439,11 +440,11 @@ void front_free(struct front **front)
 {
     if (*front == NULL)
         return;
-    memory_free_all(&(*front)->intake.waiting, &(*front)->held, &(*front)->site->status.owner);
+    memory_free_all(&(*front)->intake.waiting, &(*front)->intake.line, &(*front)->rate);
+    memory_free_all(&(*front)->held, &(*front)->site->status.owner);
     assembly_clear(&(*front)->assembly);
     parcels_free(&(*front)->parcels);
     seats_free(&(*front)->seats);
     outbox_clear(&(*front)->outbox);
-    memory_free(&(*front)->rate);
     memory_free(front);
 }

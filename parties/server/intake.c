@@ -356,11 +356,14 @@ enum err intake_noise(struct intake *in, const struct intake_message *m)
     struct reader r = reader_of(m->p, m->n);
     const uint8_t *const head = reader_bytes(&r, 32 + 1 + AHEAD_NAME);
     const unsigned kind = r.failed ? 0 : head[32];
-    bool same;
+    bool same, good;
     if (r.failed)
         return refuse(in, m, ERR_FORMAT, "a block of noise is cut");
     TRY(check_terms(in, m, &same));
     if (!same)
+        return ERR_OK;
+    TRY(order_check(in, m, NULL, &good));
+    if (!good)
         return ERR_OK;
     if (study->noise_by != NOISE_BY_OWNER)
         return refuse(in, m, ERR_REFUSED, "in this study servers make the noise");

@@ -34,6 +34,7 @@ struct intake {
     struct outbox *outbox;
     struct intake_waiting *waiting; /* at most INTAKE_WAITING; then the earliest is forgotten */
     size_t waiters, room;
+    uint64_t *line; /* of each owner, on which it acted last: 2^32 + its number, or 0 */
     /* For the batch in hand. A failed write may undo those before it, so the batch fails. */
     enum err failure;
     bool wrote;

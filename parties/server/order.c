@@ -29,15 +29,29 @@ static const char *words_of(const struct intake_message *m, const struct store_s
            "its owner should make it anew";
 }
 
+/* Whether no later connection of the owner has acted; from now on this one has. */
+static bool is_latest(const struct intake *in, const struct intake_message *m)
+{
+    const uint32_t number = gate_number(m->from);
+    uint64_t *last = &in->line[m->who];
+    if (*last != 0 && number - (uint32_t)*last > INT32_MAX)
+        return false;
+    *last = (UINT64_C(1) << 32) + number;
+    return true;
+}
+
 enum err order_check(const struct intake *in, const struct intake_message *m,
                      const uint8_t digest[32], bool *good)
 {
     struct store_serial last;
     const char *words;
     enum err e;
-    *good = true;
-    if (m->seal == NULL)
+    *good = m->seal == NULL && is_latest(in, m);
+    if (*good)
         return ERR_OK;
+    if (m->seal == NULL)
+        return outbox_put(in->outbox, m->from, m->kind, NULL, ERR_AGAIN,
+                          "this owner has acted on a later connection since", NULL);
     e = store_serial(in->site->store, m->who, &last);
     words = e == ERR_OK ? words_of(m, &last, digest) : INTAKE_NOT_KNOWN;
     *good = words == NULL;

@@ -1,6 +1,12 @@
 /*
- * parties/server/order.h - in which order an owner's sealed acts count: UPLOAD, REPLACE, WITHDRAW.
+ * parties/server/order.h - in which order an owner's acts count: UPLOAD, REPLACE, WITHDRAW, NOISE.
  *
+ * Where an attempt fails, an owner's program dials again and says the same. A network may have held
+ * back what went first, and bring it when the owner has withdrawn the upload since, or when that
+ * block of noise is used up. So once an owner has acted on a connection, what comes on an earlier
+ * one moves nothing. That is kept in memory: connections end with the server.
+ *
+ * Sealed acts come on anybody's connection.
  * Whoever carries a block may keep it, show it late, or twice. An act counts if its serial is above
  * the owner's last, or it is the last again: the same serial, kind and upload. A PART counts if its
  * upload was the last. A serial is the owner's clock: one more than a day ahead is refused, since
@@ -13,7 +19,7 @@
 
 /*
  * Whether an act or a PART comes in order; else answers why not. `digest`: of the upload, zeros for
- * WITHDRAW; of no use for a PART. A bare message is not ordered: *good.
+ * WITHDRAW; of no use for a PART or NOISE.
  */
 enum err order_check(const struct intake *in, const struct intake_message *m,
                      const uint8_t digest[32], bool *good) MUST_CHECK;

@@ -226,6 +226,38 @@ static enum err withdraw(struct owner *w, struct messages_scene *c, unsigned ser
     return support_call(&w->at[server]);
 }
 
+static enum err act(struct support_caller *caller, struct messages_scene *c, uint8_t kind)
+{
+    support_caller_begin(caller, kind);
+    bytes_put(&caller->message, c->s.study->terms.digest, 32);
+    for (unsigned i = 0; i < 33 && kind == MESSAGE_NOISE; i++)
+        bytes_put_u8(&caller->message, 1);
+    return support_call(caller);
+}
+
+/*
+ * A network may hold back what an owner said until it has said it again on another connection, and
+ * then something else.
+ */
+TEST(what_comes_late_on_an_earlier_connection_moves_nothing)
+{
+    static const uint8_t kinds[] = {MESSAGE_WITHDRAW, MESSAGE_NOISE, MESSAGE_PART};
+    static const enum err heard[] = {ERR_OK, ERR_REFUSED, ERR_AGAIN};
+    struct messages_scene *c = *state;
+    struct support_caller earlier CLEAN(support_caller_free), later CLEAN(support_caller_free);
+    earlier = support_caller_new(&c->s, "o0.key", 1);
+    OK(act(&earlier, c, MESSAGE_STATUS));
+    later = support_caller_new(&c->s, "o0.key", 1);
+    OK(act(&later, c, MESSAGE_WITHDRAW));
+    for (size_t k = 0; k < sizeof kinds; k++) {
+        assert_int_equal(act(&earlier, c, kinds[k]), ERR_AGAIN);
+        support_says(earlier.reply.text, "has acted on a later connection since");
+        assert_int_equal(act(&later, c, kinds[k]), heard[k]);
+        assert_null(strstr(later.reply.text, "later connection"));
+    }
+    OK(act(&earlier, c, MESSAGE_STATUS));
+}
+
 /*
  * What it told server 2 does not match the vector that it gave to server 1: both it and server 1
  * are told so.
