@@ -172,6 +172,11 @@ static enum err cut_and_return(struct party *p, void *shared)
         if (tape_position(&tape, NOISE_GAUSS) < from + 100) /* a position names one sample */
             return ERR_DATA;
     }
+    struct share64 odd CLEAN(share64_free) = {0};
+    TRY(share64_new(&odd, 1));
+    TRY(tape_take(&tape, NOISE_GAUSS, odd));
+    if (tape_position(&tape, NOISE_GAUSS) % 2 != 0) /* whose partner no other range may have */
+        return ERR_DATA;
     c->held[p->index] = tape.reel[NOISE_GAUSS].samples.n;
     c->batches[p->index] = net_exchanges(p->net) /
                            tape_cost(NOISE_BOX_MULLER, NOISE_GAUSS)->plain.exchanges;

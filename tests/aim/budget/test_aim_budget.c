@@ -51,6 +51,7 @@ TEST(a_plan_sets_the_slack_aside)
     OK(budget_plan(&t, &p, NULL));
     assert_true(p.limits.epsilon_slack >= 48 * 7.7e-6);
     assert_true(p.epsilon <= 1 - 48 * 7.7e-6);
+    assert_true(p.delta <= (1e-5 - 1e-8) * exp(-48 * 7.7e-6 / 2));
     assert_true(p.limits.rho == budget_rho(ACCOUNTING_ZCDP, p.epsilon, p.delta));
     assert_true(p.limits.rho < budget_rho(ACCOUNTING_ZCDP, 1, 1e-5) &&
                 p.limits.rho > 0.99 * budget_rho(ACCOUNTING_ZCDP, 1, 1e-5));

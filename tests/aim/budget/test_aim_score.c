@@ -27,6 +27,21 @@ TEST(multipliers_are_floors)
     }
 }
 
+static double largest_weight(const struct score_terms *t)
+{
+    double most = 0;
+    for (size_t i = 0; i < t->candidates; i++)
+        most = fmax(most, t->workload->query[t->query[i]].weight);
+    return most;
+}
+
+/* No sum of one Gumbel, or of those of two servers, is larger. */
+static __int128 noise_of(const struct score_terms *t)
+{
+    return t->bounds.noise_by == NOISE_BY_BOTH || t->bounds.noise_by == NOISE_BY_JOINT ? 2 * 96
+                                                                                       : 96;
+}
+
 static __int128 largest_l1(const struct score_terms *t, uint32_t query)
 {
     return (__int128)score_total(&t->bounds, query) + ((__int128)2 << t->bounds.bits);
@@ -43,7 +58,7 @@ static bool finer_would_not_fit(const struct score_terms *t, const struct score_
     }
     for (size_t i = 0; i < t->candidates; i++) /* m may be one more at the finer grid */
         bound += 1024 * largest_l1(t, t->query[i]) + p[i];
-    return bound + ((__int128)192 << plan->shift) > (__int128)1 << 62;
+    return bound + (2 * noise_of(t) << plan->shift) > (__int128)1 << 62;
 }
 
 static uint64_t least_of(const uint64_t *m, size_t n)
@@ -70,6 +85,7 @@ TEST(plans_cover_their_extremes)
         __int128 most = 0, least = 0, room;
         t.bounds.bits = 4 + (unsigned)random_below(&r, 33);
         t.bounds.total = random_u64(&r) & 1 ? total : NULL;
+        t.bounds.noise_by = (enum noise_by)random_below(&r, 4);
         t.epsilon = exp(-8 + 10 * random_double(&r));
         t.sigma = exp(10 * random_double(&r));
         for (uint32_t q = 0; q < w->queries; q++) {
@@ -80,12 +96,13 @@ TEST(plans_cover_their_extremes)
         if (score_plan(&t, m, p, &plan, NULL) != ERR_OK)
             continue;
         planned++;
+        assert_true(plan.sensitivity == largest_weight(&t));
         assert_in_range(plan.shift, SCORE_SHIFT_MIN, SCORE_SHIFT_MAX);
         assert_true(plan.width <= SCORE_WIDTH_MAX);
         for (size_t i = 0; i < t.candidates; i++) {
             const struct workload_query *q = &w->query[query[i]];
             __int128 l1 = largest_l1(&t, query[i]);
-            __int128 noise = (__int128)96 << plan.shift;
+            __int128 noise = noise_of(&t) << plan.shift;
             __int128 high = (__int128)m[i] * (1024 * l1 - (__int128)p[i]) + noise;
             __int128 low = -(__int128)m[i] * p[i] - noise;
             long double exact = ldexpl((long double)t.epsilon * (long double)q->weight /
@@ -128,6 +145,7 @@ TEST(plans_of_squares_cover_their_extremes)
         struct score_terms t = {.domain = d, .workload = w, .query = query, .score = AIM_L2};
         __int128 most = 0, least = 0;
         t.bounds.bits = 4 + (unsigned)random_below(&r, 33);
+        t.bounds.noise_by = (enum noise_by)random_below(&r, 4);
         t.epsilon = exp(-4 + 6 * random_double(&r));
         t.sigma = exp(7 * random_double(&r));
         for (uint32_t q = 0; q < w->queries; q++)
@@ -136,7 +154,7 @@ TEST(plans_of_squares_cover_their_extremes)
         if (score_plan(&t, m, p, &plan, NULL) != ERR_OK)
             continue;
         planned++;
-        assert_true(plan.sensitivity >= ldexp(1, (int)t.bounds.bits + 1));
+        assert_true(plan.sensitivity == ldexp(largest_weight(&t), (int)t.bounds.bits + 1));
         for (size_t i = 0; i < t.candidates; i++) {
             const struct workload_query *q = &w->query[query[i]];
             /*
@@ -145,7 +163,7 @@ TEST(plans_of_squares_cover_their_extremes)
              */
             const __int128 each = (__int128)1 << t.bounds.bits;
             const __int128 score = each * (3 * each + (__int128)q->cells);
-            const __int128 noise = (__int128)96 << plan.shift;
+            const __int128 noise = noise_of(&t) << plan.shift;
             const long double exact = ldexpl((long double)t.epsilon * (long double)q->weight /
                                                  (2 * (long double)plan.sensitivity),
                                              (int)plan.shift);

@@ -599,7 +599,7 @@ TEST(statements_cost_a_new_selection_no_round)
     assert_true(rounds >= 4); /* two to ride on, and two openings */
 }
 
-/* Opens something that depends on data, whatever its own hook says. */
+/* Opens something for each reason that depends on data, whatever its own hook says. */
 static enum err open_unbound(struct party *p, void *shared)
 {
     struct play_stage *c = shared;
@@ -615,7 +615,9 @@ static enum err open_unbound(struct party *p, void *shared)
     p->audit = three_audit;
     p->audit_self = &o;
     TRY(audit_head(o.audit, &before));
-    right = right && open_ring64(p, OPEN_NOISY_MARGINAL, x, &value) == ERR_MISUSE;
+    for (unsigned r = 0; r < OPEN_REASONS; r++)
+        if (r != OPEN_SORTED && r != OPEN_REJECT_BIT)
+            right = right && open_ring64(p, (enum party_reason)r, x, &value) == ERR_MISUSE;
     right = right && open_products(p, OPEN_SELECTED_INDEX, x, x, &value) == ERR_MISUSE;
     TRY(audit_head(o.audit, &after));
     right = right && before.entries == after.entries && net_exchanges(p->net) == rounds;

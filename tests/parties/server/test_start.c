@@ -42,8 +42,10 @@ static enum err asks(struct stores_bench *b, uint8_t run, uint32_t sequence, boo
     for (uint32_t k = 0; k < r.ask.queries; k++)
         r.ask.query[k] = k;
     enum err e = start_allows(b->store[0], study, &r, &quiet);
-    r.ask.multiplier--;
-    assert_true(e != ERR_OK || start_allows(b->store[0], study, &r, &quiet) == ERR_REFUSED);
+    for (unsigned k = 0; k < 2 && e == ERR_OK; k++) { /* less noise, and more */
+        r.ask.multiplier += k == 0 ? 1 : (uint64_t)-2;
+        assert_int_equal(start_allows(b->store[0], study, &r, &quiet), ERR_REFUSED);
+    }
     return e;
 }
 

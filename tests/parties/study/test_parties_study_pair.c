@@ -1,6 +1,7 @@
 /* parties/study: a study with a provider and a keeper: its terms, and what does not go with it. */
 #include "tests/support/parse.h"
 
+#include "parties/exchange/price.h"
 #include "parties/study/study_setting.h"
 #include "parties/study/study_uploads.h"
 
@@ -169,6 +170,50 @@ TEST(noise_by_is_for_two)
     /* and who asks for both kinds of servers is told so */
     assert_int_equal(parse_edit(f, "rounds: 4\n", "rounds: 4\nkeeper: {name: k}\n", &s), ERR_STUDY);
     support_says(f->sink, "lacks the key \"provider\"");
+}
+
+/* Own noise is exact; what is not is charged, for both accountings. */
+static void check_slack(const struct study *study, enum noise_by by, bool gaussian)
+{
+    struct study s = *study;
+    s.noise_by = by;
+    s.accounting = gaussian ? ACCOUNTING_GAUSSIAN : ACCOUNTING_ZCDP;
+    const struct ask_slack slack = price_slack(&s);
+    const double factor = 1 + exp(s.epsilon);
+    assert_true(slack.marginal == (gaussian ? 0x1p-30 : 0));
+    /* each ln p is off by twice the error of a Gumbel at most, which is 2^-24, under either table */
+    assert_true(slack.select >= 8 * 0x1p-24 && slack.select < 9 * 0x1p-24);
+    assert_true(slack.measured.tau == (by == NOISE_BY_JOINT ? 0x1p-63 : 0));
+    assert_true(slack.measured.factor >= factor && slack.candidate.factor >= factor);
+    assert_true(slack.candidate.tau >= 0x1p-103 + 0x1p-109);
+}
+
+/* What the keeper decrypts of an owner's rows, eight times; of a person's, k times as much. */
+static void check_rows_slack(const struct study *study)
+{
+    struct study s = *study;
+    struct study_encrypted e = {0};
+    for (size_t o = 0; o < s.owners; o++)
+        e = s.owner[o].encrypted.results > 0 ? s.owner[o].encrypted : e;
+    assert_true(e.results > 0);
+    for (s.rows_per_person = 1; s.rows_per_person < 200; s.rows_per_person += 37)
+        for (s.epsilon = 0.1; s.epsilon < 10; s.epsilon *= 3) {
+            const double least = 8 * (1 + exp(s.epsilon)) * s.rows_per_person * (double)e.results *
+                                 sqrt((double)e.blocks) * 0x1p-59;
+            const double charged = price_rows_slack(&s);
+            assert_true(charged >= least * (1 - 1e-12) && charged < 1.001 * least);
+        }
+}
+
+TEST(what_two_servers_cannot_make_exactly_is_charged)
+{
+    struct parse_fixture *f = *state;
+    struct study *s = NULL;
+    OK(parse_two(f, "max_rows: 500", "max_rows: 500, as: records", &s));
+    for (unsigned k = 0; k < 6; k++)
+        check_slack(s, (enum noise_by)(NOISE_BY_BOTH + k / 2), k % 2 == 1);
+    check_rows_slack(s);
+    study_free(&s);
 }
 
 MAIN(support_run_tests(setup, teardown))

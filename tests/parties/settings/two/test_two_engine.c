@@ -276,6 +276,8 @@ static enum err play_stake(struct duet_seat *s, struct engine_step *step, void *
     TRY(open_step(s, step, stake, told));
     used[NOISE_GAUSS] = told->values;
     remember(s, own, used);
+    if (memcmp(own->used, used, sizeof used) != 0) /* the rest goes back to the tape */
+        return ERR_MISUSE;
     if (net_exchanges(s->net) != exchanges + exchanges_of(step->ask) ||
         (exchanges_of(step->ask) == 6 && s->before != exchanges + 2))
         return ERR_RANGE;
