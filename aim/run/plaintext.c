@@ -13,7 +13,6 @@ struct plaintext {
     int64_t *counts;
     struct slope *rows; /* NULL: none that gradients are of */
     struct plaintext_noise noise;
-    struct random random; /* behind `noise` where none was given */
 };
 
 _Static_assert(AIM_GAUSS_BITS == RANDOM_GAUSS_BITS && AIM_GUMBEL_BITS == RANDOM_GUMBEL_BITS,
@@ -46,12 +45,7 @@ static enum err empty(struct plaintext **out, const struct workload *w,
     TRY(memory_new(&p, 1));
     p->workload = w;
     p->log = log;
-    if (noise != NULL) {
-        p->noise = *noise;
-    } else {
-        random_fresh(&p->random);
-        p->noise = noise_from_random(&p->random);
-    }
+    p->noise = *noise;
     TRY(memory_new(&p->counts, w->cells));
     return memory_hand_over(out, &p);
 }
@@ -79,7 +73,6 @@ void plaintext_free(struct plaintext **p)
 {
     if (*p == NULL)
         return;
-    random_wipe(&(*p)->random);
     memory_free(&(*p)->counts);
     memory_free(p);
 }
@@ -247,17 +240,9 @@ static enum err answer(void *self, const struct ask *a, struct ask_told *t)
 enum err plaintext_look(const struct plaintext_noise *noise, uint64_t number, uint64_t multiplier,
                         int64_t *value)
 {
-    struct random random;
-    enum err e = ERR_OK;
-    if (noise != NULL) {
-        e = noise->gauss(noise->self, 1, value);
-    } else {
-        random_fresh(&random);
-        *value = random_gauss(&random);
-        random_wipe(&random);
-    }
+    TRY(noise->gauss(noise->self, 1, value));
     *value += (int64_t)(multiplier * number);
-    return e;
+    return ERR_OK;
 }
 
 struct aim_backend plaintext_backend(struct plaintext *p)

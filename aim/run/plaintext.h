@@ -25,12 +25,12 @@ struct plaintext_noise {
     enum err (*gumbel)(void *self, size_t n, int64_t *out);
 };
 
-/* Draws from `r`, which must outlive it. */
+/* Draws from `r`, which must outlive it. In floating point: for tests and simulations. */
 struct plaintext_noise noise_from_random(struct random *r);
 
 struct plaintext;
 
-/* Counts the table once. A NULL `noise` means fresh noise from the operating system's generator. */
+/* Counts the table once. */
 enum err plaintext_new(struct plaintext **p, const struct workload *w, const struct table *t,
                        const struct plaintext_noise *noise, struct log *log) MUST_CHECK;
 /* From given counts of the whole closure: w->cells of them, each query at its offset. Copied. */
@@ -40,7 +40,7 @@ void plaintext_free(struct plaintext **p);
 /* From now on it answers gradients too, from these rows, which are borrowed. */
 void plaintext_train(struct plaintext *p, struct slope *rows);
 
-/* What a look opens of this number, with noise from this source, or fresh noise if it is NULL. */
+/* What a look opens of this number, with noise from this source. */
 enum err plaintext_look(const struct plaintext_noise *noise, uint64_t number, uint64_t multiplier,
                         int64_t *value) MUST_CHECK;
 

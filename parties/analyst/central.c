@@ -1,7 +1,9 @@
 #include "parties/analyst/central.h"
 
 #include "aim/table/join.h"
+#include "aim/table/series.h"
 #include "base/memory.h"
+#include "mpc/pair/own_noise.h"
 
 enum err central_link(struct table *all, const struct study *study, struct table *const *table,
                       size_t *linked, size_t *surplus)
@@ -37,6 +39,35 @@ enum err central_bound(struct table *all, const struct study *study, struct log 
         log_warn(log, "rows beyond the first %u of their person, which are not counted: %zu",
                  study->rows_per_person, surplus);
     return ERR_OK;
+}
+
+enum err central_check(const struct table *all, const struct study *study, struct log *log)
+{
+    const uint64_t most = study_rows(study, false);
+    if (table_weight(all) <= most)
+        return ERR_OK;
+    return log_fail(log, ERR_DATA,
+                    "there are more than the %llu %s that the study's owners may bring, for which "
+                    "its guarantee holds: raise max_rows",
+                    (unsigned long long)(most / series_units(study->domain)),
+                    series_counted(study->domain));
+}
+
+static enum err draw_gauss(void *self, size_t n, int64_t *out)
+{
+    own_gauss(self, &own_sigma_whole, (uint64_t *)out, n);
+    return ERR_OK;
+}
+
+static enum err draw_gumbel(void *self, size_t n, int64_t *out)
+{
+    own_gumbel(self, (uint64_t *)out, n);
+    return ERR_OK;
+}
+
+struct plaintext_noise central_noise(struct random *r)
+{
+    return (struct plaintext_noise){.self = r, .gauss = draw_gauss, .gumbel = draw_gumbel};
 }
 
 enum err central_append(struct table *to, const struct table *from)

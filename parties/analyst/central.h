@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "aim/run/plaintext.h"
 #include "aim/table/table.h"
 #include "parties/study/study.h"
 
@@ -18,6 +19,16 @@ enum err central_link(struct table *all, const struct study *study, struct table
 
 /* Drops from a table that keeps keys the rows that servers would not count; logs how many. */
 enum err central_bound(struct table *all, const struct study *study, struct log *log) MUST_CHECK;
+
+/* ERR_DATA, logged: there are more rows than the study's owners may bring, as its prices assume. */
+enum err central_check(const struct table *all, const struct study *study,
+                       struct log *log) MUST_CHECK;
+
+/*
+ * Noise from `r`, which must outlive it and be random_fresh(): what one of two servers makes alone
+ * (mpc/pair/own_noise.h). It is exact, and costs no more than what a study's servers make.
+ */
+struct plaintext_noise central_noise(struct random *r);
 
 /* Appends all rows of `from` (of the same domain) to `to`. */
 enum err central_append(struct table *to, const struct table *from) MUST_CHECK;

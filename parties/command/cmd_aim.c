@@ -176,12 +176,15 @@ static enum err take_look(const struct study *study, size_t linked,
                           const struct ledger_limits *limits, struct log *log)
 {
     struct look look;
+    struct random fresh CLEAN(random_wipe);
+    const struct plaintext_noise noise = central_noise(&fresh);
     int64_t value;
     double rows;
+    random_fresh(&fresh);
     TRY(price_look(study, limits, &look, log));
     if (look.multiplier == 0)
         return ERR_OK;
-    TRY(plaintext_look(NULL, linked, look.multiplier, &value));
+    TRY(plaintext_look(&noise, linked, look.multiplier, &value));
     rows = (double)value / (double)look.multiplier;
     progress_linked(stdout, rows, look_sigma(&look));
     if (rows >= study->link.min_linked)
@@ -221,6 +224,7 @@ static enum err execute(struct sources *from, const char *folder, size_t rows, u
             : log_fail(log, ERR_USAGE, "%s has method: %s; use trefoil %s", from->files[0],
                        method_of(study)->word, trains ? "aim" : "train"));
     TRY(read_all(study, from, &table, &linked, log));
+    TRY(central_check(table, study, log));
     if (trains)
         shrink(study, table, log);
     TRY(file_folder(folder, log));

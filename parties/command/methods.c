@@ -1,5 +1,6 @@
 #include "parties/command/methods.h"
 
+#include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/display/assess_words.h"
 #include "parties/display/report.h"
@@ -91,8 +92,11 @@ enum err methods_central(struct methods_made *made, const struct study *study,
     struct bounds *bounds CLEAN(bounds_free) = NULL;
     struct plaintext *plaintext CLEAN(plaintext_free) = NULL;
     struct slope *rows CLEAN(slope_free) = NULL;
+    struct random fresh CLEAN(random_wipe);
+    const struct plaintext_noise own = central_noise(&fresh);
+    random_fresh(&fresh);
     TRY(bounds_new(&bounds, study, log));
-    TRY(plaintext_new(&plaintext, study->workload, table, noise, log));
+    TRY(plaintext_new(&plaintext, study->workload, table, noise != NULL ? noise : &own, log));
     if (study->features != NULL) {
         TRY(slope_new(&rows, study->features, table));
         plaintext_train(plaintext, rows);

@@ -300,6 +300,8 @@ says 0 'Nobody has more than 2 rows here, by the column who, which is not sent' 
     share study.yaml persons.csv --key hospital-a.key --dry-run --person who
 says 6 'one person has 3 rows' share study.yaml <(sed '4s/2$/1/' persons.csv) --key hospital-a.key --dry-run --person who
 says 0 'wrote measurements.json, model, errors and synthetic.csv' aim study.yaml a.csv b.csv --out central
+sed 's/max_rows: [0-9]*/max_rows: 1/' study.yaml >few.yaml
+says 6 "there are more than the 2 rows that the study's owners may bring" aim few.yaml a.csv b.csv --out x
 says 0 'This was a dry run' share study.yaml a.csv --key hospital-a.key --dry-run --as auto
 says 6 'a.csv is not a statement of trefoil serve --purge' check study.yaml --statement a.csv
 says 6 - check study.yaml --receipt a.csv

@@ -401,7 +401,9 @@ TEST(budgets_that_cannot_work_are_refused)
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct aim_options o = options_of(&s, 1e-9, 4);
-    OK(plaintext_new(&p, s.workload, s.table, NULL, NULL));
+    struct random r = random_of(1);
+    const struct plaintext_noise noise = noise_from_random(&r);
+    OK(plaintext_new(&p, s.workload, s.table, &noise, NULL));
     struct aim_backend backend = plaintext_backend(p);
     assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_RANGE); /* sigma above 4096 */
     assert_null(result);

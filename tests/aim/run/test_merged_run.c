@@ -39,7 +39,7 @@ static struct merged_run_stage stage_new(void)
 {
     struct merged_run_stage g = {0};
     NEW_STUDY(
-        &g.s, NULL, .owners = 1, .rounds = 5, .epsilon = 20,
+        &g.s, NULL, .owners = 2, .rounds = 5, .epsilon = 20,
         .domain = "domain:\n"
                   "  - {name: age, kind: integer, min: 0, max: 15}\n"
                   "  - {name: hours, kind: numeric, min: 0, max: 10, bins: 10, missing: \"\"}\n"
@@ -395,7 +395,7 @@ TEST(events_are_merged_where_what_cannot_occur_allows_it)
     struct output_found found CLEAN(output_found_clear) = {0};
     struct bytes persons CLEAN(bytes_clear) = {0}, stays CLEAN(bytes_clear) = {0};
     uint32_t ward, before;
-    NEW_STUDY(&g.s, NULL, .owners = 1, .rounds = 8, .epsilon = 4, .domain = visits);
+    NEW_STUDY(&g.s, NULL, .owners = 2, .rounds = 8, .epsilon = 4, .domain = visits);
     const struct domain *d = g.s.study->domain;
     ward = domain_find(d, "ward");
     before = domain_find(d, "previous.ward");

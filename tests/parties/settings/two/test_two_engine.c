@@ -13,6 +13,7 @@
 #include "aim/run/loop.h"
 #include "aim/run/plaintext.h"
 #include "aim/workload/tabulate.h"
+#include "mpc/pair/own_noise.h"
 #include "mpc/pair/pick.h"
 #include "mpc/pair/program.h"
 #include "parties/analyst/central.h"
@@ -975,6 +976,22 @@ TEST(a_word_of_noise_is_taken_once)
     /* an older stake gives nothing back */
     own_tape_return(&t, first);
     assert_int_equal(own_tape_next(&t, some).from[NOISE_GAUSS], 2 * least + 1);
+}
+
+/* Whoever has all rows makes exact noise as well, which prices of exact noise cover. */
+TEST(a_central_run_makes_noise_as_one_server_does)
+{
+    enum { DRAWS = 200 };
+    struct random r = random_of(3), again = random_of(3);
+    const struct plaintext_noise noise = central_noise(&r);
+    int64_t drawn[DRAWS];
+    uint64_t own[DRAWS];
+    OK(noise.gauss(noise.self, DRAWS, drawn));
+    own_gauss(&again, &own_sigma_whole, own, DRAWS);
+    assert_memory_equal(drawn, own, sizeof own);
+    OK(noise.gumbel(noise.self, DRAWS, drawn));
+    own_gumbel(&again, own, DRAWS);
+    assert_memory_equal(drawn, own, sizeof own);
 }
 
 /* Shares of one draw, and what both make of it. */
