@@ -120,7 +120,7 @@ static void draw_terms(struct pricing *x, struct random *r)
         .accounting = random_u64(r) & 1 ? ACCOUNTING_GAUSSIAN : ACCOUNTING_ZCDP};
 }
 
-/* range^2 / 8; in Gaussian terms over the greater of 1 - that / measuring and 2 / pi, from above. */
+/* range^2 / 8; in Gaussian terms over the greater of 1 - that / measuring and 2 / pi. */
 static void selecting(const struct pricing *x, mpq_t cost, mpq_t most)
 {
     mpq_t part, other;

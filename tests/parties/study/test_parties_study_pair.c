@@ -181,7 +181,7 @@ static void check_slack(const struct study *study, enum noise_by by, bool gaussi
     const struct ask_slack slack = price_slack(&s);
     const double factor = 1 + exp(s.epsilon);
     assert_true(slack.marginal == (gaussian ? 0x1p-30 : 0));
-    /* each ln p is off by twice the error of a Gumbel at most, which is 2^-24, under either table */
+    /* each ln p is off by twice a Gumbel's error at most, which is 2^-24, under either table */
     assert_true(slack.select >= 8 * 0x1p-24 && slack.select < 9 * 0x1p-24);
     assert_true(slack.measured.tau == (by == NOISE_BY_JOINT ? 0x1p-63 : 0));
     assert_true(slack.measured.factor >= factor && slack.candidate.factor >= factor);
