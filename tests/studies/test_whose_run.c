@@ -154,6 +154,28 @@ TEST(another_cannot_ask_for_it_or_end_it)
     spent(&c, 2);
 }
 
+/* Whatever an analyst's own program asks for first, nobody gets the budget for next to nothing. */
+TEST(no_run_begins_with_something_else)
+{
+    struct whose_run_scene c CLEAN(scene_free);
+    struct client *a CLEAN(client_free) = NULL;
+    const uint8_t run[REQUEST_RUN_SIZE] = {42};
+    struct client_opened opened;
+    struct bytes first CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
+    struct bytes result CLEAN(bytes_clear) = {0};
+    scene_new(&c);
+    OK(client_new(&a, c.netio, c.study, c.me[0], run, &c.log));
+    first_request(&c, run, 0, &first);
+    measure(run, 0, 1, &other);
+    OK(client_open(a, &opened));
+    assert_int_equal(client_result(a, &other, &result), ERR_REFUSED);
+    support_says(c.words, "a run of this study begins with all one-ways");
+    spent(&c, 0);
+    OK(client_open(a, &opened));
+    OK(client_result(a, &first, &result));
+    spent(&c, 1);
+}
+
 /* b keeps saying that a's run lives, although its program has died: its place is still free. */
 TEST(another_cannot_keep_its_place)
 {

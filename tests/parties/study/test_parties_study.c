@@ -404,6 +404,27 @@ static void expect_too_much(struct parse_fixture *f, unsigned first, unsigned se
         fail_msg("not \"%s\" but %s", words, f->sink);
 }
 
+/* Listed or not: a square's sensitivity and the width of scores follow from the sum. */
+TEST(bounds_are_of_all_owners_that_may_come)
+{
+    struct parse_fixture *f = *state;
+    struct study *s CLEAN(study_free) = NULL;
+    struct bounds *b CLEAN(bounds_free) = NULL;
+    uint64_t cell = 0, rows = 0;
+    OK(parse_edit(f, "rounds: 4",
+                  "rounds: 4\nmin_owners: 2\nopen_owners: {issuer: @9, max: 900, max_rows: 70}",
+                  &s));
+    OK(bounds_new(&b, s, &f->log));
+    for (size_t i = 0; i < s->owners; i++) {
+        cell += s->owner[i].records ? 0u : 511u; /* of 300 rows, and of 500 */
+        rows += s->owner[i].records ? s->owner[i].pad_to : 0;
+    }
+    cell += s->open.each.records ? 0u : 900u * 127;
+    rows += s->open.each.records ? 900u * 70 : 0u;
+    assert_true(b->counts.counts == cell && b->counts.rows == rows);
+    assert_true(cell + rows < UINT64_C(1) << b->counts.bits);
+}
+
 TEST(counts_that_the_arithmetic_cannot_carry_are_refused)
 {
     /* 46 bits in the one cell of `second` */

@@ -70,6 +70,7 @@ struct duet {
     size_t next[NOISE_LAWS]; /* of the replay */
     struct store *store[2];  /* with the owner's noise, if it makes that */
     bool audited;            /* it measures all marginals again and again, and does nothing else */
+    bool refuses;            /* it is only asked for what it refuses */
     bool counted;            /* it only counts: */
     uint8_t sessions;        /* in another session each time */
 };
@@ -377,6 +378,45 @@ static enum err run_method(const struct duet *d, const struct aim_backend *backe
     return copula_run(copula, &options, backend, log);
 }
 
+/* Nothing that prices or proofs do not hold for: each is refused before anything is sent. */
+static enum err refuse_bad_requests(struct duet_seat *s)
+{
+    const struct engine g = two_table(s->engine);
+    const struct workload *w = s->d->s.study->workload;
+    const uint64_t most = UINT64_C(1024) << s->d->bounds->counts.bits;
+    uint32_t query = (uint32_t)w->queries - 1;
+    uint64_t *estimate CLEAN(memory_release) = memory_array(w->cells, sizeof *estimate);
+    int64_t weight = 255;
+    const struct ask good = {.kind = ASK_SELECT,
+                             .queries = 1,
+                             .query = &query,
+                             .estimate = estimate,
+                             .epsilon = 0.1,
+                             .sigma = 10,
+                             .multiplier = 1000};
+    static const uint64_t multiplier[] = {255, (UINT64_C(1) << 30) + 1};
+    struct engine_step step;
+    struct ask bad = good;
+    s->engine->log = NULL;
+    estimate[0] = most;
+    TRY(g.ops->prepare(g.self, &good, &step));
+    g.ops->clear(&step);
+    for (unsigned k = 0; k < 2; k++, bad = good) {
+        bad.multiplier = multiplier[k];
+        assert_int_equal(g.ops->prepare(g.self, &bad, &step), ERR_REFUSED);
+        bad.kind = ASK_MEASURE;
+        assert_int_equal(g.ops->prepare(g.self, &bad, &step), ERR_REFUSED);
+    }
+    bad = (struct ask){
+        .kind = ASK_MEASURE, .queries = 1, .query = &query, .weights = 1, .weight = &weight};
+    assert_int_equal(g.ops->prepare(g.self, &bad, &step), ERR_REFUSED);
+    bad = (struct ask){.kind = ASK_LOOK, .multiplier = 1000};
+    assert_int_equal(g.ops->prepare(g.self, &bad, &step), ERR_REFUSED);
+    estimate[0]++;
+    assert_int_equal(g.ops->prepare(g.self, &good, &step), ERR_REFUSED);
+    return net_total(s->net).payload_sent == s->sent ? ERR_OK : ERR_MISUSE;
+}
+
 static enum err run_one(struct duet_seat *s)
 {
     struct duet *d = s->d;
@@ -405,6 +445,10 @@ static enum err run_one(struct duet_seat *s)
     }
     if (d->audited)
         return measure_all(s);
+    s->sent = net_total(s->net).payload_sent;
+    if (d->refuses)
+        return refuse_bad_requests(s);
+    s->sent = 0;
     return run_method(d, &backend, &s->copula, &s->aim, &s->log);
 }
 
@@ -598,6 +642,17 @@ TEST(what_no_server_sends_is_named)
     no_points = false;
     assert_int_equal(d->seat[0].e, ERR_FORMAT);
     support_says(d->seat[0].words, "server 1 sent what is no point of the group");
+}
+
+TEST(requests_outside_the_study_are_refused)
+{
+    static const char *const more[] = {NULL, "score: l2\n"};
+    for (unsigned k = 0; k < 2; k++) {
+        struct duet *d CLEAN(duet_free) = duet_new(
+            OPTIONS(.owners = 1, .two = true, .rounds = 3, .epsilon = 2, .more = more[k]));
+        d->refuses = true;
+        run_duet(d);
+    }
 }
 
 /* It takes the owner's noise alone, and as much of it as a curator's run takes. */
