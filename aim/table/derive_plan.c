@@ -104,6 +104,11 @@ const char *derive_needs(const struct derive_plan *p, size_t slot)
     return slot >= p->domain->attributes && p->needed[slot] ? derive_more(p, slot)->name : NULL;
 }
 
+bool derive_is_number(const struct derive_plan *p, size_t slot)
+{
+    return derive_more(p, slot)->type == DERIVE_NUMBER;
+}
+
 uint32_t derive_find(const struct derive_plan *p, const char *name)
 {
     const uint32_t slot = slot_of(p, name);

@@ -211,9 +211,11 @@ static bool has_wrong(const struct rows *r)
     return false;
 }
 
-static void take_misfit(struct rows *r, uint32_t attribute, size_t field, unsigned kind,
-                        const char *text)
+/* `text` is shown as the table has it. */
+static void take_misfit(struct rows *r, uint32_t attribute, size_t field, unsigned kind, char *text)
 {
+    const struct domain_attribute *a = &r->domain->attribute[attribute];
+    const bool turned = r->o.decimal == ',' && field < r->columns && domain_has_numbers(a);
     struct rows_misfit *m = &r->misfit[attribute][kind];
     r->row_bad |= kind == MISFIT_WRONG;
     if (r->o.moments != NULL && kind == MISFIT_MISSING)
@@ -224,23 +226,13 @@ static void take_misfit(struct rows *r, uint32_t attribute, size_t field, unsign
         return;
     m->place = place(r);
     m->field = field;
-    rows_shown(&r->domain->attribute[attribute], r->o.decimal, text, m->shown, m->hint);
+    if (turned)
+        rows_turn_decimal(text);
+    rows_shown(a, turned ? ',' : '.', text, m->shown, m->hint);
+    if (turned)
+        rows_turn_decimal(text);
     if (r->o.moments != NULL && m->hint[0] != '\0')
         r->o.moments[attribute].strange = true;
-}
-
-/* The code of a field that may have a decimal comma; `text` is changed. */
-static uint32_t code_of(const struct rows *r, const struct domain_attribute *a, char *text)
-{
-    char *comma;
-    if (r->o.decimal != ',' || !domain_has_numbers(a) || domain_missing_text(a, text))
-        return domain_code(a, text);
-    comma = strchr(text, ',');
-    if (strchr(text, '.') != NULL)
-        *strchr(text, '.') = ','; /* not a number at all: the policy decides */
-    else if (comma != NULL)
-        *comma = '.';
-    return domain_code(a, text);
 }
 
 /* A row without a person cannot be counted. */
@@ -279,11 +271,11 @@ static void take_number(struct rows *r, uint32_t attribute, uint32_t code, const
         r->numbers[attribute] = number && code < a->values ? x : NAN;
 }
 
-/* A column's value, of which `whole` says that it has no NUL inside; `text` is changed. */
+/* A column's value, of which `whole` says that it has no NUL inside. */
 static enum err take_value(struct rows *r, uint32_t attribute, size_t field, char *text, bool whole)
 {
     const struct domain_attribute *a = &r->domain->attribute[attribute];
-    const uint32_t code = whole ? code_of(r, a, text) : DOMAIN_NO_CODE;
+    const uint32_t code = whole ? domain_code(a, text) : DOMAIN_NO_CODE;
     if (code == DOMAIN_NO_CODE) {
         take_misfit(r, attribute, field, MISFIT_WRONG, text);
         return ERR_OK;
@@ -298,6 +290,7 @@ static enum err take_value(struct rows *r, uint32_t attribute, size_t field, cha
 
 enum err rows_field(struct rows *r, char *text, size_t length)
 {
+    const struct domain_attribute *a;
     size_t field = r->field++;
     uint32_t attribute;
     text = rows_trim(text, &length);
@@ -308,12 +301,18 @@ enum err rows_field(struct rows *r, char *text, size_t length)
     attribute = field < r->columns ? r->attribute_of[field] : DOMAIN_NO_CODE;
     if (attribute == DOMAIN_NO_CODE)
         return ERR_OK;
-    if (attribute >= r->domain->attributes)
+    if (attribute >= r->domain->attributes) {
+        if (r->o.decimal == ',' && derive_is_number(r->derive, attribute))
+            rows_turn_decimal(text);
         return derive_set(r->derive, attribute, 0, strlen(text) == length ? text : "");
+    }
+    a = &r->domain->attribute[attribute];
     if (r->o.fill != NULL && strcmp(text, r->o.fill) == 0) {
         r->codes[attribute] = ROWS_ANY;
         return ERR_OK;
     }
+    if (r->o.decimal == ',' && domain_has_numbers(a) && !domain_missing_text(a, text))
+        rows_turn_decimal(text);
     return take_value(r, attribute, field, text, strlen(text) == length);
 }
 

@@ -96,6 +96,8 @@ bool rows_known(const struct rows *r);
 
 /* Removes spaces around a text. */
 char *rows_trim(char *text, size_t *length);
+/* Of a decimal comma: commas become points, points commas, which no number may have; and back. */
+void rows_turn_decimal(char *text);
 /* For messages: what values an attribute may have; a value, and what may be wrong with it. */
 void rows_allowed(const struct domain_attribute *a, char *text, size_t size);
 void rows_shown(const struct domain_attribute *a, char decimal, const char *text,

@@ -70,6 +70,13 @@ bool rows_personal(const char *name)
     return false;
 }
 
+void rows_turn_decimal(char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text == ',' || *text == '.')
+            *text = *text == ',' ? '.' : ',';
+}
+
 void rows_shown(const struct domain_attribute *a, char decimal, const char *text,
                 char shown[ROWS_SHOWN], char hint[ROWS_HINT])
 {

@@ -496,6 +496,29 @@ TEST(decimals_may_begin_with_a_comma)
                          ERR_USAGE);
 }
 
+/* A value that is out of range is shown as the table has it, and its comma is not strange. */
+TEST(a_decimal_comma_is_shown_as_it_stands)
+{
+    static const double edges[] = {0, 1};
+    static const char out[] = "x\n1,5\n", other[] = "x\n0.5\n";
+    struct rows_moments moments[1] = {{0}}, wrong[1] = {{0}};
+    struct table_csv_options o = {.delimiter = ';', .rows = {.decimal = ',', .moments = moments}};
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct table *t CLEAN(table_free) = NULL;
+    char sink[1000];
+    OK(domain_new(&d));
+    OK(domain_add_numeric(d, "x", edges, 2, "", DOMAIN_CLIP, NULL));
+    OK(read_text(&t, d, out, sizeof out - 1, &o, sink, sizeof sink));
+    support_says(sink, "t.csv:2:1: x is '1,5', which does not fit");
+    assert_int_equal(moments[0].clipped, 1);
+    assert_false(moments[0].strange);
+    table_free(&t);
+    o.rows.moments = wrong;
+    OK(read_text(&t, d, other, sizeof other - 1, &o, sink, sizeof sink));
+    support_says(sink, "t.csv:2:1: x is '0.5' (numbers have a decimal comma here)");
+    assert_true(wrong[0].outside == 1 && wrong[0].strange);
+}
+
 /* Also in several pieces. */
 TEST(what_is_written_reads_back)
 {

@@ -274,6 +274,31 @@ TEST(rows_are_computed_as_they_are_read)
     unlink(path);
 }
 
+/* In columns that are read for others, too; what is computed from them has a point. */
+TEST(what_others_follow_from_may_have_a_decimal_comma)
+{
+    static const char text[] = "x\n1,5\n0,25\n1.5\n";
+    static const uint16_t expected[] = {2, 0, 3};
+    static const double edges[] = {0, 0.5, 1, 2};
+    const struct table_csv_options o = {.delimiter = ';', .rows.decimal = ','};
+    const struct derive *bad;
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct table *t CLEAN(table_free) = NULL;
+    char path[] = "/tmp/derive-XXXXXX";
+    const int fd = mkstemp(path);
+    OK(domain_new(&d));
+    OK(domain_add_numeric(d, "y", edges, 4, MISSING));
+    OK(memory_new(&d->derived, 1));
+    add(&d->derived->from, "y", DERIVE_SUM, "x", NULL, 1);
+    add(&d->derived->read, "x", DERIVE_READ, NULL, NULL, 1);
+    OK(derive_check(d, &bad, NULL));
+    assert_true(fd >= 0 && write(fd, text, sizeof text - 1) == (ssize_t)sizeof text - 1);
+    assert_int_equal(close(fd), 0);
+    OK(table_read_csv(&t, d, path, &o, NULL));
+    unlink(path);
+    assert_memory_equal(t->column[0], expected, sizeof expected);
+}
+
 TEST(tables_need_what_others_follow_from)
 {
     static const char text[] = "in,out,came,left,city,weekday,hour\n";
