@@ -91,11 +91,18 @@ enum err answer_events_total(const struct answer_state *w, struct model_sums *m,
 enum err answer_check_events(const struct question *q, const struct scope *columns, struct log *log)
 {
     const struct series *e = q->domain->series;
-    for (unsigned i = 0; e != NULL && !q->events && i < columns->n; i++)
-        if (!series_counts_persons(e, columns->attribute[i]))
+    for (unsigned i = 0; e != NULL && i < columns->n; i++) {
+        const uint16_t a = columns->attribute[i];
+        if (!q->events && !series_counts_persons(e, a))
             return log_fail(log, ERR_QUESTION,
                             "%s is a column of events: ask FROM %s. Any other name means persons",
-                            q->domain->attribute[columns->attribute[i]].name, e->name);
+                            q->domain->attribute[a].name, e->name);
+        if (q->events && a == e->when)
+            return log_fail(log, ERR_QUESTION,
+                            "of %s the model has the first of each person alone: ask FROM persons, "
+                            "or count in synthetic rows, which have a date for each event",
+                            q->domain->attribute[a].name);
+    }
     return ERR_OK;
 }
 

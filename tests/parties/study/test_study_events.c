@@ -629,4 +629,10 @@ TEST(questions_are_about_persons_or_about_events)
     assert_int_equal(ask(m, "SELECT COUNT(*) FROM anything WHERE ward = 'a'", &value, words),
                      ERR_QUESTION);
     assert_non_null(strstr(words, "ask FROM visits"));
+    /* the model has the date of a person's first event; each has one of its own */
+    assert_int_equal(
+        ask(m, "SELECT COUNT(*) FROM visits WHERE admitted >= '2021-06-01'", &value, words),
+        ERR_QUESTION);
+    assert_non_null(strstr(words, "the first of each person alone: ask FROM persons"));
+    OK(ask(m, "SELECT COUNT(*) FROM persons WHERE admitted >= '2021-06-01'", &value, words));
 }
