@@ -318,7 +318,10 @@ enum err loop_load(struct loop *l, bool *found)
                   "version that began the run (what was spent stays spent)",
                   path);
     else if (e == ERR_FORMAT)
-        log_error(l->log, "%s is cut, altered or no state of a run", path);
+        log_error(l->log,
+                  "%s is cut, altered or no state of a run. The run's answers can be had again: "
+                  "trefoil run with another --out and --continue",
+                  path);
     return e;
 }
 

@@ -72,6 +72,10 @@ static enum err read_state(struct run_state *s, const struct bytes *text)
     return bytes_ok(&s->last.request);
 }
 
+#define RUN_STATE_AGAIN                                                                            \
+    "this run cannot go on from here. Its answers can be had again: trefoil run with another "     \
+    "--out and --continue"
+
 static enum err load(struct run_state *s)
 {
     struct bytes text CLEAN(bytes_clear) = {0};
@@ -83,9 +87,7 @@ static enum err load(struct run_state *s)
         return log_fail(s->log, e, "%s belongs to a run of another study; use another --out",
                         s->path);
     if (e == ERR_FORMAT)
-        return log_fail(s->log, e,
-                        "%s is cut or altered: this run cannot go on; what it spent stays spent",
-                        s->path);
+        return log_fail(s->log, e, "%s is cut or altered: " RUN_STATE_AGAIN, s->path);
     if (e == ERR_OK && s->lost != NULL && memcmp(s->lost, s->run, sizeof s->run) != 0)
         return log_fail(
             s->log, ERR_MISMATCH,
@@ -97,8 +99,7 @@ static enum err load(struct run_state *s)
 static enum err begin(struct run_state *s)
 {
     if (access(s->loop_path, F_OK) == 0)
-        return log_fail(s->log, ERR_DATA,
-                        "%s is here, but %s is gone: this run cannot go on; use another --out",
+        return log_fail(s->log, ERR_DATA, "%s is here, but %s is gone: " RUN_STATE_AGAIN,
                         s->loop_path, s->path);
     if (s->lost != NULL)
         memcpy(s->run, s->lost, sizeof s->run);
@@ -160,8 +161,7 @@ enum err run_state_open(struct run_state **state, const char *folder, const stru
     TRY(take_folder(s, folder, lock));
     TRY(access(s->path, F_OK) == 0 ? load(s) : begin(s));
     if ((gone = what_is_gone(s)) != NULL)
-        return log_fail(log, ERR_DATA,
-                        "%s is gone, so this run cannot go on; what it spent stays spent", gone);
+        return log_fail(log, ERR_DATA, "%s is gone: " RUN_STATE_AGAIN, gone);
     return memory_hand_over(state, &s);
 }
 
@@ -223,10 +223,10 @@ enum err run_state_request(struct run_state *s, const struct ask *ask, const str
     if (is_of(s->asked, round))
         return check_same(s, ask);
     if (run_state_begun(s) && s->last.round != RUN_STATE_LOOK && round < s->last.round)
-        return log_fail(s->log, ERR_DATA,
-                        "%s is older than %s: put back the newest copy of both, or this run cannot "
-                        "go on; what it spent stays spent",
-                        s->loop_path, s->path);
+        return log_fail(
+            s->log, ERR_DATA,
+            "%s is older than %s: put back the newest copy of both, or " RUN_STATE_AGAIN,
+            s->loop_path, s->path);
     if (run_state_begun(s)) {
         s->sequence++;
         bytes_clear(&s->before.request);
