@@ -6,6 +6,12 @@
 
 enum err query_failed(struct store *s, const char *what)
 {
+    const int code = sqlite3_errcode(s->db) & 0xff;
+    if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
+        return log_fail(s->log, ERR_SYSTEM,
+                        "store: %s is damaged (%s): restore a backup of the server's folder, and "
+                        "run trefoil recover",
+                        sqlite3_db_filename(s->db, "main"), sqlite3_errmsg(s->db));
     return log_fail(s->log, ERR_SYSTEM,
                     "store: cannot %s: %s (is the disk full, or the folder not writable?)", what,
                     sqlite3_errmsg(s->db));

@@ -329,6 +329,18 @@ TEST(folders_that_cannot_be_had)
     assert_null(store);
 }
 
+TEST(a_database_that_is_cut_is_no_full_disk)
+{
+    struct stores_bench b CLEAN(bench_free) = bench_new();
+    const char *path = support_path(&b.s, "server0/store.sqlite");
+    store_close(&b.store[0]);
+    assert_int_equal(truncate(path, 10000), 0);
+    listen_from_here();
+    assert_int_equal(open_store(&b, 0), ERR_SYSTEM);
+    expect_words("server0/store.sqlite is damaged (database disk image is malformed): restore a");
+    quiet.buffer = NULL;
+}
+
 static const struct store_damage_ruin {
     const char *sql; /* on the backup */
     enum err e;
