@@ -15,6 +15,7 @@ struct csv_splitting {
     struct csv_place *place;
     struct log *log;
     enum err fatal;
+    size_t from; /* the line in which the field in hand begins, blank ones aside */
 };
 
 static bool is_input(const char *path)
@@ -33,6 +34,7 @@ static void on_field(void *text, size_t length, void *splitting)
     if (s->fatal == ERR_OK)
         s->fatal = s->sink->field(s->sink->self, text, length);
     s->place->field++;
+    s->from = s->place->line;
 }
 
 static void on_row(int terminator, void *splitting)
@@ -42,6 +44,7 @@ static void on_row(int terminator, void *splitting)
     if (s->fatal == ERR_OK)
         s->fatal = s->sink->row(s->sink->self);
     s->place->field = 0;
+    s->from = s->place->line + 1;
 }
 
 static enum err parse_failed(struct csv_splitting *s, struct csv_parser *parser)
@@ -50,9 +53,9 @@ static enum err parse_failed(struct csv_splitting *s, struct csv_parser *parser)
         return ERR_NOMEM;
     return log_fail(
         s->log, ERR_DATA,
-        "%s:%zu:%zu: a quote stands where none may be; put the field in quotes and double "
-        "those inside",
-        s->path, s->place->line, s->place->field + 1);
+        "%s:%zu:%zu: a quote stands where none may be, or is not closed; put the field in quotes "
+        "and double those inside",
+        s->path, s->from, s->place->field + 1);
 }
 
 /* libcsv does not say where it is, so it is fed one line at a time. */
@@ -123,7 +126,7 @@ enum err csv_split(const char *path, char delimiter, const struct csv_sink *sink
                    struct csv_place *place, struct log *log)
 {
     struct csv_splitting s = {
-        .path = table_csv_name(path), .sink = sink, .place = place, .log = log};
+        .path = table_csv_name(path), .sink = sink, .place = place, .log = log, .from = 1};
     FILE *f;
     enum err e;
     *place = (struct csv_place){.line = 1};

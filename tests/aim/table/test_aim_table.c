@@ -201,6 +201,9 @@ TEST(errors_say_where_and_what)
     SAYS("colour,age,dose\nred,3,1,5\nred,1.5,1\n", ERR_DATA, "t.csv:3:2: age is '1.5'");
     SAYS("colour,age,dose\nred,3,0\"5\n", ERR_DATA, "t.csv:2:3: a quote stands where");
     SAYS("colour,age,dose\nred,3,\"0.5", ERR_DATA, "t.csv:2:3: a quote stands where");
+    SAYS("colour,age,dose\nred,3,0.5\n\"red,3,0.5\nred,3,0.5\n", ERR_DATA,
+         "t.csv:3:1: a quote stands where none may be, or is not closed");
+    SAYS("colour,age,dose\nred,3,\"0.5\nred,\"3\",0.5\n", ERR_DATA, "t.csv:2:3: a quote");
     SAYS("\xff\xfe"
          "c\0o\0",
          ERR_DATA, "UTF-16");
