@@ -117,13 +117,16 @@ static enum err take_field(void *codebook, char *text, size_t length)
     return ERR_OK;
 }
 
-/* Puts the parts of a list into `t`; of "1, male" or "1 = male" the code, which rows have. */
-static void split(struct outline_texts *t, char *text)
+/*
+ * Puts the parts of a list into `t`; of "1 = male", or REDCap's "1, male", the code, which rows
+ * have. In other codebooks a comma beside bars belongs to a value.
+ */
+static void split(const struct codebook *b, struct outline_texts *t, char *text)
 {
     const char *ends = strchr(text, '|') != NULL ? "|" : strchr(text, ';') != NULL ? ";" : ",";
     char *rest = text, *part;
     while ((part = strsep(&rest, ends)) != NULL) {
-        size_t n = strcspn(part, *ends == '|' ? ",=" : "=");
+        size_t n = strcspn(part, *ends == '|' && b->known[VALIDATION] ? ",=" : "=");
         part[n] = '\0';
         part = rows_trim(part, &n);
         if (n > 0 && !outline_has(t, part))
@@ -137,7 +140,7 @@ static double bound(const char *text, bool date)
     return text != NULL && outline_number(text, date, &x) ? x : NAN;
 }
 
-static enum err take_values(struct outline_column *c, char *text)
+static enum err take_values(const struct codebook *b, struct outline_column *c, char *text)
 {
     if (strncasecmp(text, "file:", 5) == 0) {
         c->file = memory_string(text + 5 + strspn(text + 5, " "));
@@ -145,7 +148,7 @@ static enum err take_values(struct outline_column *c, char *text)
     }
     if (c->kind == OUTLINE_LABELS ||
         !outline_range(text, c->kind == OUTLINE_DATE, &c->min, &c->max))
-        split(&c->values, text);
+        split(b, &c->values, text);
     return ERR_OK;
 }
 
@@ -173,10 +176,10 @@ static enum err take_kind(struct codebook *b, struct outline_column *c)
             if (!b->known[VALIDATION] && c->kind == OUTLINE_LABELS)
                 snprintf(c->note, sizeof c->note,
                          "if rows have other words for yes and no, write those");
-            return take_values(c, own);
+            return take_values(b, c, own);
         }
     if (b->field[VALUES] != NULL && strcmp(word, "calc") != 0)
-        TRY(take_values(c, b->field[VALUES]));
+        TRY(take_values(b, c, b->field[VALUES]));
     if (!isnan(bound(b->field[MIN], c->kind == OUTLINE_DATE)))
         c->min = bound(b->field[MIN], c->kind == OUTLINE_DATE);
     if (!isnan(bound(b->field[MAX], c->kind == OUTLINE_DATE)))
@@ -200,7 +203,7 @@ static void take_missing(struct codebook *b, struct outline_column *c)
         outline_add(&c->missing, "");
     if (given == NULL || strcasecmp(given, "none") == 0)
         return;
-    split(&list, b->field[MISSING]);
+    split(b, &list, b->field[MISSING]);
     at = (const char *)list.text.data;
     for (size_t i = 0; i < list.count; i++, at += strlen(at) + 1)
         outline_add(&c->missing, strcasecmp(at, "empty") == 0 ? "" : at);
@@ -216,7 +219,7 @@ static enum err add_boxes(struct codebook *b)
     char name[256];
     const char *at;
     enum err e = ERR_OK;
-    split(&boxes, b->field[VALUES]);
+    split(b, &boxes, b->field[VALUES]);
     e = bytes_ok(&boxes.text);
     at = (const char *)boxes.text.data;
     for (size_t i = 0; i < boxes.count && e == ERR_OK; i++, at += strlen(at) + 1) {
