@@ -213,12 +213,12 @@ static enum err finish(struct loop *l, bool over)
     return e == ERR_OK && state.size > 0 ? loop_keep_assess(l, &state) : e;
 }
 
-/* Lost rounds have used up what the remaining ones would cost. */
+/* Lost rounds have used up what the remaining ones would cost, or no more is permitted. */
 static enum err end_early(struct loop *l)
 {
     log_warn(l->log,
-             "what is left of the budget is too little for another round: the run ends "
-             "with round %u of %u",
+             "what may still be spent is too little for another round: the run ends with round %u "
+             "of %u",
              l->schedule.done, l->schedule.most);
     l->result->round[l->result->rounds - 1].last = true;
     return finish(l, true);

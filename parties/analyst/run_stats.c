@@ -201,6 +201,7 @@ void run_stats_print(FILE *out, const struct run_stats *s)
             study->delta, study_of_persons(study) ? study_unit(study) : "one row");
     fprintf(out, "budget: rho %.4g of %.4g is spent; %.2g is left%s\n", s->spent, s->rho,
             fmax(0, s->rho - s->spent),
-            s->goes_on ? ";\n        the same command without --rounds goes on"
-                       : ", too little for a run");
+            s->goes_on                      ? ";\n        the same command without --rounds goes on"
+            : study->approvers.at_least > 0 ? ", too little for a run or beyond its warrant"
+                                            : ", too little for a run");
 }

@@ -302,7 +302,9 @@ TEST(the_share_is_a_ceiling)
     file_says(file(&c, "said.log"), "nothing is opened without their warrant");
     assert_int_equal(run(&c, "out", "some"), 0);
     EACH(file_says, file(&c, "said.log"), "permits 50.0000 % of the study's budget",
-         "the run ends with round 1 of 8", "rho 0.01042 of 0.02436 is spent");
+         "what may still be spent is too little for another round: the run ends with round 1 of 8",
+         "rho 0.01042 of 0.02436 is spent; 0.014 is left, too little for a run or beyond its "
+         "warrant");
     assert_true(support_stop_all(c.server));
     assert_true(support_serve_all(&c.s, c.s.path, c.server));
     approve(&c, "again", "49.9999");
