@@ -221,7 +221,7 @@ static enum err end_early(struct loop *l)
              "of %u",
              l->schedule.done, l->schedule.most);
     l->result->round[l->result->rounds - 1].last = true;
-    return finish(l, true);
+    return finish(l, !l->refused);
 }
 
 static enum err prepare(struct loop *l)

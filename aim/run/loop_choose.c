@@ -189,6 +189,7 @@ static enum err ask(struct loop *l, struct ask_told *told)
     e = b->ask(b->self, &l->ask, told);
     if (b->meanwhile != NULL)
         b->meanwhile(b->self, NULL, NULL); /* in case the request never left */
+    l->refused = e == ERR_BUDGET;
     TRY(e);
     TRY(loop_settle(l));
     for (unsigned i = 0; i < told->lost; i++)

@@ -15,7 +15,8 @@ struct loop {
     struct ask_price price;
     uint64_t room; /* for estimates */
     size_t measurements_most;
-    bool alone; /* estimates are of independent columns */
+    bool alone;   /* estimates are of independent columns */
+    bool refused; /* the backend permits no more, whatever the budget has: the run is not over */
     struct clique_name name;
     /* Of a sweep's round: the marginals that the model was farthest from; and of the next, while
      * this one is still to be shown. */

@@ -69,18 +69,19 @@ static void send_rows(struct warrants_scene *c)
                      0);
 }
 
-static void scene_of(struct warrants_scene *c, bool two)
+static void scene_of(struct warrants_scene *c, bool two, const char *more)
 {
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
-    NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 8, .two = two, .round_s = 20, .connect_s = 20);
+    NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 8, .two = two, .round_s = 20, .connect_s = 20,
+              .more = more);
     add_approvers(c);
     OK(identity_load(&c->me, file(c, "a.key"), &quiet));
 }
 
 static void scene_new(struct warrants_scene *c)
 {
-    scene_of(c, false);
+    scene_of(c, false, NULL);
 }
 
 static void scene_free(struct warrants_scene *c)
@@ -223,7 +224,7 @@ TEST(without_a_good_warrant_nothing_is_opened)
 static void with_liar(unsigned liar, bool two)
 {
     struct warrants_scene c CLEAN(scene_free);
-    scene_of(&c, two);
+    scene_of(&c, two, NULL);
     for (unsigned i = 0; i < c.s.study->servers; i++) {
         if (i != liar) {
             c.server[i] = support_serve(&c.s, i, c.s.path);
@@ -318,6 +319,23 @@ TEST(the_share_is_a_ceiling)
     assert_int_equal(audit(&c), 0);
     EACH(file_says, file(&c, "said.log"), "for 50.0000 % of the budget, until 9999-12-31: Wards,",
          "signed by p0, p2", "for 100.0000 % of the budget");
+}
+
+/* A run that ends at its warrant is not over, and is assessed when it is. */
+TEST(what_a_warrant_ends_is_not_assessed)
+{
+    struct warrants_scene c CLEAN(scene_free);
+    scene_of(&c, false, "assess: 0.05\n");
+    assert_true(support_serve_all(&c.s, c.s.path, c.server));
+    send_rows(&c);
+    approve(&c, "some", "50%");
+    approve(&c, "all", "100%");
+    assert_int_equal(run(&c, "out", "some"), 0);
+    file_says(file(&c, "said.log"), "the run ends with round 2 of 8");
+    assert_false(support_contains(file(&c, "said.log"), "assess"));
+    assert_int_equal(run(&c, "out", "all"), 0);
+    EACH(file_says, file(&c, "said.log"), "\n8/8 ", "Assessed at the end of the run");
+    assert_int_equal(audit(&c), 0);
 }
 
 /* Whoever signs has seen what, whatever comes of it; a key that has expired signs nothing. */
