@@ -60,7 +60,7 @@ void run_stats_aim(struct run_stats *s, const struct aim_result *r)
     size_t measured = 0;
     s->first = r->population[0];
     s->last = r->population[r->measurements - 1];
-    s->spent = last->spent;
+    s->spent = last->spent + (r->assess != NULL ? r->assess->cost : 0);
     s->goes_on = !last->last;
     s->rounds = json_array();
     for (size_t i = 0; i < r->rounds; i++) {

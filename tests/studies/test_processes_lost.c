@@ -143,6 +143,19 @@ TEST(a_run_is_killed_and_extended)
     expect_code(support_wait(start_run(&c, "out", "--rows=10"), 60), 0, file(&c, "out.log"));
 }
 
+/* What an assessment took is spent as well. */
+static void expect_spent(const struct scene *c)
+{
+    struct bytes text CLEAN(bytes_clear) = {0};
+    double spent, rho;
+    OK(file_read(file(c, "out.log"), 1 << 20, &text, &quiet));
+    bytes_put_u8(&text, 0);
+    const char *at = strstr((const char *)text.data, "budget: rho ");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "budget: rho %lf of %lf is spent", &spent, &rho), 2);
+    assert_true(fabs(spent / rho - 1) < 0.001);
+}
+
 /*
  * A run in sweeps that is stopped, killed and whose servers restart opens each round once, and its
  * model is that of its measurements, fit by fit.
@@ -171,7 +184,8 @@ TEST(a_run_in_sweeps_is_killed_and_goes_on)
                        json_array_size(json_object_get(doc, "measurements")));
     file_says(file(&c, "out/report.html"), "Assessed at the end of the run");
     file_says(file(&c, "out/README.md"), "Assessed at the end of the run");
-    file_says(file(&c, "out.log"), "Assessed at the end of the run");
+    EACH(file_says, file(&c, "out.log"), "Assessed at the end of the run", "budget left 0.0 %");
+    expect_spent(&c);
     file_says(file(&c, "out/report.html"), "opened how far the model was from every marginal");
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(count_reason(&c, i, "NOISY_SCORE"), 3 + 2);
