@@ -17,6 +17,7 @@ struct train_run {
     double *w, *v;
     double reserve; /* of a row's rho, for a test */
     struct ask ask; /* of the round; what it points to is owned */
+    bool refused;   /* the backend permits no more: the round may still be asked for */
 };
 
 /* --- the schedule ----------------------------------------------------------------------------- */
@@ -92,10 +93,13 @@ static enum err pay_and_ask(struct train_run *r, struct ask_told *told)
                                     .bounds = r->o->bounds,
                                     .slack = r->o->slack,
                                     .features = r->o->features};
+    enum err e;
     ask_price_new(&price);
     TRY(ask_price(&price, &r->ask, &terms, r->log));
     TRY(ask_debit(&price, 1, r->ledger, r->log));
-    TRY(r->backend->ask(r->backend->self, &r->ask, told));
+    e = r->backend->ask(r->backend->self, &r->ask, told);
+    r->refused = e == ERR_BUDGET;
+    TRY(e);
     /* the counts of classes are asked for until they come, a step once */
     return r->ask.kind == ASK_MEASURE ? ask_debit(&price, told->lost, r->ledger, r->log) : ERR_OK;
 }
@@ -199,7 +203,7 @@ static void end_early(struct train_run *r)
     out->spent = out->step[done - 1].spent;
     for (uint32_t i = 0; i < out->weights; i++)
         out->weight[i] += rest * r->w[i] / kept;
-    log_warn(r->log, "what is left of the budget has no room for step %u of %u: the run ends here",
+    log_warn(r->log, "what may still be spent has no room for step %u of %u: the run ends here",
              done + 1, r->o->steps);
 }
 
@@ -263,7 +267,7 @@ static enum err train(struct train_run *r)
     out->nu = train_nu(o->features, o->steps, train_share(o->features, rho), out->rows);
     out->rate = o->rate > 0 ? o->rate : train_rate(o->features, out->nu, &most);
     TRY(take_steps(r));
-    if (o->features->tests)
+    if (o->features->tests && !r->refused) /* a step that is asked again takes its number */
         TRY(take_test(r));
     if (o->progress != NULL && out->test.value != NULL)
         o->progress(o->self, out, out->steps);

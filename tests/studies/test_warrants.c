@@ -69,19 +69,19 @@ static void send_rows(struct warrants_scene *c)
                      0);
 }
 
-static void scene_of(struct warrants_scene *c, bool two, const char *more)
+static void scene_of(struct warrants_scene *c, bool two, const char *more, const char *train)
 {
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
     NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 8, .two = two, .round_s = 20, .connect_s = 20,
-              .more = more);
+              .more = more, .train = train);
     add_approvers(c);
     OK(identity_load(&c->me, file(c, "a.key"), &quiet));
 }
 
 static void scene_new(struct warrants_scene *c)
 {
-    scene_of(c, false, NULL);
+    scene_of(c, false, NULL, NULL);
 }
 
 static void scene_free(struct warrants_scene *c)
@@ -224,7 +224,7 @@ TEST(without_a_good_warrant_nothing_is_opened)
 static void with_liar(unsigned liar, bool two)
 {
     struct warrants_scene c CLEAN(scene_free);
-    scene_of(&c, two, NULL);
+    scene_of(&c, two, NULL, NULL);
     for (unsigned i = 0; i < c.s.study->servers; i++) {
         if (i != liar) {
             c.server[i] = support_serve(&c.s, i, c.s.path);
@@ -325,7 +325,7 @@ TEST(the_share_is_a_ceiling)
 TEST(what_a_warrant_ends_is_not_assessed)
 {
     struct warrants_scene c CLEAN(scene_free);
-    scene_of(&c, false, "assess: 0.05\n");
+    scene_of(&c, false, "assess: 0.05\n", NULL);
     assert_true(support_serve_all(&c.s, c.s.path, c.server));
     send_rows(&c);
     approve(&c, "some", "50%");
@@ -335,6 +335,24 @@ TEST(what_a_warrant_ends_is_not_assessed)
     assert_false(support_contains(file(&c, "said.log"), "assess"));
     assert_int_equal(run(&c, "out", "all"), 0);
     EACH(file_says, file(&c, "said.log"), "\n8/8 ", "Assessed at the end of the run");
+    assert_int_equal(audit(&c), 0);
+}
+
+/* Nor is a classifier tested; the step that was refused comes first. */
+TEST(a_classifier_that_a_warrant_ends_goes_on)
+{
+    struct warrants_scene c CLEAN(scene_free);
+    scene_of(&c, false, NULL,
+             "method: train\ntrain: {target: died, steps: 10, test: {column: sex, value: f}}\n");
+    assert_true(support_serve_all(&c.s, c.s.path, c.server));
+    send_rows(&c);
+    approve(&c, "some", "50%");
+    approve(&c, "all", "100%");
+    assert_int_equal(run(&c, "out", "some"), 0);
+    EACH(file_says, file(&c, "said.log"), "no room for step 6 of 10: the run ends here",
+         "wrote report.html, classifier.json");
+    assert_int_equal(run(&c, "out", "all"), 0);
+    file_says(file(&c, "said.log"), "\ntest: about ");
     assert_int_equal(audit(&c), 0);
 }
 
