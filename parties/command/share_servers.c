@@ -143,6 +143,17 @@ enum err share_remember_terms(const struct share *s)
     return s->fingerprint != NULL ? ERR_OK : e;
 }
 
+/* Rows that come too late are stored all the same. */
+static void tell_late(const struct share *s)
+{
+    uint64_t debits = 0;
+    for (unsigned i = 0; i < s->study->servers; i++)
+        debits += witness_debits(&s->witness, i);
+    if (debits > 0 && !s->study->late_join && s->study->link.min_linked == 0)
+        puts("a run has begun: it counts this upload only if that was here before "
+             "(late_uploads: wait)");
+}
+
 enum err share_send(struct share *s)
 {
     struct courier *courier = NULL;
@@ -163,8 +174,10 @@ enum err share_send(struct share *s)
     if (e == ERR_OK)
         printf("%s servers have stored the upload: %" PRIu64 " bytes sent, %" PRIu64 " received\n",
                study_setting(s->study)->all, s->traffic.sent, s->traffic.received);
-    if (e == ERR_OK)
+    if (e == ERR_OK) {
+        tell_late(s);
         e = share_keep_receipt(s, &receipt);
+    }
     return e == ERR_OK ? noted : e;
 }
 

@@ -183,6 +183,8 @@ TEST(uploads_are_held_replaced_and_withdrawn)
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(SHARE(&c, file(&c, "o%u.csv", i), "--key", file(&c, "o%u.key", i)), 0);
     assert_int_equal(run_study(&c), 0);
+    assert_int_equal(SHARE(&c, own, "--key", key), 0);
+    says(&c, "a run has begun: it counts this upload only if that was here before");
     /* what was counted stays */
     assert_int_equal(SHARE(&c, "--key", key, "--withdraw"), 5);
     says(&c, "the run has begun");
