@@ -18,6 +18,19 @@ static enum err may_have(struct worker *w, const struct worker_ask *ask)
     return worker_turn_is_taken(w, ask);
 }
 
+/*
+ * A program that gets no answer dials again and asks again. A network may have held back what it
+ * asked first, and bring it in the middle of the next round, which only this server would then leave.
+ */
+static enum err is_not_late(struct worker *w, const struct worker_ask *ask)
+{
+    if (!worker_has_run(w) || ask->client.user != w->user ||
+        memcmp(w->run, ask->request.run, sizeof w->run) != 0 ||
+        gate_number(&ask->client) - w->line <= INT32_MAX)
+        return ERR_OK;
+    return log_fail(&w->log, ERR_AGAIN, "this run's program has asked on a later connection since");
+}
+
 /* Whether the open session is the right one for a request that is not an OPEN. */
 static enum err goes_to_session(struct worker *w, const struct worker_ask *ask)
 {
@@ -84,6 +97,8 @@ static void take(struct worker *w, const struct gate_client *from, const struct 
     w->words[0] = '\0';
     e = read(w, &r, in.p, in.left);
     ask.request = r;
+    if (e == ERR_OK)
+        e = is_not_late(w, &ask);
     if (e != ERR_OK)
         worker_answer(w, &ask, e, NULL, 0);
     else if (r.kind != REQUEST_OPEN)

@@ -46,6 +46,7 @@ struct worker {
     uint8_t run[REQUEST_RUN_SIZE];
     uint64_t shown_sent, shown_received; /* of this session's links, in the status */
     uint32_t user;                       /* whose run it is */
+    uint32_t line;                       /* on which its program asked last: gate_number() */
     int64_t began;                       /* since when, by the wall clock */
     struct worker_turn {
         uint32_t user;         /* of the last session that was open for a run */

@@ -361,8 +361,10 @@ enum err worker_handle(struct worker *w, const struct worker_ask *ask, struct by
 {
     const enum request_kind kind = ask->request.kind;
     enum err e = worker_may_ask(w, ask);
-    if (e == ERR_OK)
+    if (e == ERR_OK) {
         w->user = ask->client.user;
+        w->line = gate_number(&ask->client);
+    }
     hear(w);
     if (kind == REQUEST_ROUND)
         atomic_store(&w->site->status.round, ask->request.sequence);

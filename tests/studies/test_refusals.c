@@ -14,6 +14,7 @@
 #include "parties/exchange/client.h"
 #include "parties/exchange/dials.h"
 #include "parties/exchange/price.h"
+#include "tests/support/caller.h"
 
 struct refusals_scene {
     struct support_study s;
@@ -290,6 +291,28 @@ static void a_request_that_is_another_at_one_server_opens_nothing(struct refusal
     }
 }
 
+/* What a network held back until the run's program has asked on another connection. */
+static void a_request_that_comes_late_moves_nothing(struct refusals_scene *c)
+{
+    struct support_caller early CLEAN(support_caller_free) = support_caller_new(&c->s, "a.key", 1);
+    struct request r CLEAN(request_clear) = selection(c, 2), open = {.kind = REQUEST_OPEN};
+    struct request *const late[] = {&r, &open};
+    support_caller_begin(&early, MESSAGE_STATUS);
+    bytes_put(&early.message, c->s.study->terms.digest, 32);
+    OK(support_call(&early));
+    OK(client_reconnect(c->client));
+    remaining(c);
+    for (unsigned k = 0; k < 2; k++) {
+        memcpy(late[k]->run, c->run, sizeof c->run);
+        support_caller_begin(&early, MESSAGE_REQUEST);
+        bytes_extend(&early.message, REQUEST_HEAD_SIZE - 1);
+        memset(early.message.data + 1, 0, REQUEST_HEAD_SIZE - 1);
+        OK(request_write(late[k], &early.message));
+        assert_int_equal(support_call(&early), ERR_AGAIN);
+        support_says(early.reply.text, "on a later connection since");
+    }
+}
+
 /*
  * Down to the last of the budget, and no further: the third of three selections fits, a fourth does
  * not.
@@ -317,6 +340,7 @@ TEST(servers_refuse_what_they_should)
     what_the_study_does_not_permit_is_refused(&c);
     a_bound_round_has_one_request(&c);
     a_request_that_is_another_at_one_server_opens_nothing(&c);
+    a_request_that_comes_late_moves_nothing(&c);
     the_budget_ends(&c);
 }
 
