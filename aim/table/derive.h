@@ -94,7 +94,7 @@ size_t derive_slots(const struct derive_plan *p);
 /* The slot of a name that a table must have; DOMAIN_NO_CODE: none. With its name. */
 uint32_t derive_find(const struct derive_plan *p, const char *name);
 const char *derive_needs(const struct derive_plan *p, size_t slot); /* NULL: not read */
-bool derive_is_number(const struct derive_plan *p, size_t slot); /* of one that is read */
+bool derive_is_number(const struct derive_plan *p, size_t slot);    /* of one that is read */
 /* Whether a column of the domain follows from others. */
 bool derive_is_from(const struct derive_plan *p, uint32_t attribute);
 

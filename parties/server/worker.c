@@ -20,7 +20,7 @@ static enum err may_have(struct worker *w, const struct worker_ask *ask)
 
 /*
  * A program that gets no answer dials again and asks again. A network may have held back what it
- * asked first, and bring it in the middle of the next round, which only this server would then leave.
+ * asked first, and bring it in the middle of the next round, in which this server would be alone.
  */
 static enum err is_not_late(struct worker *w, const struct worker_ask *ask)
 {

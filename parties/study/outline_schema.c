@@ -2,8 +2,8 @@
  * Columns from the schema of a table in a database. Its rows are not read: what may be known of the
  * columns is in their types and constraints.
  */
-#include "aim/sql/connection.h"
 #include "aim/sql/bins.h"
+#include "aim/sql/connection.h"
 #include "aim/sql/engine.h"
 #include "base/text.h"
 #include "parties/study/outline.h"

@@ -166,7 +166,8 @@ TEST(a_run_keeps_its_look)
     OK(open_state(&c, NULL));
     ask_for(&c, 0, 1000, ERR_OK);
     run_state_close(&c.state);
-    expect_refused(&c, ERR_DATA, "look.state is gone: this run cannot go on from here. Its answers");
+    expect_refused(&c, ERR_DATA,
+                   "look.state is gone: this run cannot go on from here. Its answers");
     OK(file_write(file(&c, "out/look.state"), 0600, "", 0, NULL));
     OK(open_state(&c, NULL));
     run_state_close(&c.state);
@@ -201,7 +202,8 @@ TEST(a_folder_has_one_run_of_one_study)
     run_state_close(&c.state);
 
     /* the loop's state is gone, and then the other way round */
-    expect_refused(&c, ERR_DATA, "loop.state is gone: this run cannot go on from here. Its answers");
+    expect_refused(&c, ERR_DATA,
+                   "loop.state is gone: this run cannot go on from here. Its answers");
     assert_int_equal(rename(file(&c, "out/run.state"), file(&c, "out/loop.state")), 0);
     expect_refused(&c, ERR_DATA, "run.state is gone: this run cannot go on from here. Its answers");
     assert_int_equal(rename(file(&c, "out/loop.state"), file(&c, "out/run.state")), 0);
