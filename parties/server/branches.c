@@ -17,7 +17,7 @@ struct branch {
     uint8_t least[BRANCH_KEY]; /* the least key that it may have */
     unsigned digits;
     size_t at; /* where it begins, or would, in the own list */
-    uint32_t count[3];
+    uint32_t count[OWN + 1];
 };
 
 struct branches {
@@ -99,7 +99,7 @@ static enum err take_apart(const struct branches_meeting *m, const struct branch
 
 /* Compares what neighbours say of the parts, which must add up; keeps the parts that differ. */
 static enum err compare(struct branches_meeting *m, const struct branches *open,
-                        const struct branches *parts, uint8_t *const card[3])
+                        const struct branches *parts, uint8_t *const card[OWN + 1])
 {
     for (size_t i = 0; i < open->count; i++) {
         uint64_t left[] = {open->branch[i].count[0], open->branch[i].count[1]};
@@ -135,10 +135,10 @@ static enum err descend(struct net *net, struct branches_meeting *m)
 {
     struct branches open CLEAN(drop) = m->open, parts CLEAN(drop) = {0};
     const size_t n = open.count * CHILDREN * CARD_SIZE;
-    uint8_t *cards CLEAN(memory_release) = NULL, *card[3];
+    uint8_t *cards CLEAN(memory_release) = NULL, *card[OWN + 1];
     m->open = (struct branches){0};
     TRY(memory_new(&cards, 3 * n));
-    for (unsigned p = 0; p < 3; p++)
+    for (unsigned p = 0; p <= OWN; p++)
         card[p] = cards + p * n;
     TRY(take_apart(m, &open, &parts, card[OWN]));
     TRY(round_broadcast(net, card[OWN], n, card[NET_PREV], card[NET_NEXT]));
@@ -179,13 +179,13 @@ static enum err merge(const struct branches_meeting *m, unsigned p, const uint8_
 static enum err list_leaves(struct net *net, struct branches_meeting *m,
                             const struct branch_card card[2], void *theirs[2])
 {
-    uint8_t *items CLEAN(memory_release) = NULL, *item[3];
-    size_t all[3] = {0};
+    uint8_t *items CLEAN(memory_release) = NULL, *item[OWN + 1];
+    size_t all[OWN + 1] = {0};
     struct net_exchange r = {0};
     if (m->leaf.count > 0)
         qsort(m->leaf.branch, m->leaf.count, sizeof *m->leaf.branch, compare_leaves);
     for (size_t i = 0; i < m->leaf.count; i++)
-        for (unsigned p = 0; p < 3; p++)
+        for (unsigned p = 0; p <= OWN; p++)
             all[p] += m->leaf.branch[i].count[p];
     TRY(memory_new(&items, (all[0] + all[1] + all[2]) * m->size));
     item[0] = items;
