@@ -54,6 +54,7 @@ enum err net_new(struct net **net, const struct net_options *o)
     *net = NULL;
     TRY(memory_new(&n, 1));
     n->transport = o->transport;
+    n->control = o->control;
     n->log = o->log;
     n->servers = o->session->servers;
     n->index = o->session->index;
@@ -116,10 +117,18 @@ static struct outstanding outstanding(const struct net *net)
     return o;
 }
 
+/* Whether the first exchange is not over, in which neighbours are also watched elsewhere. */
+static bool greets(const struct net *net)
+{
+    return net->control != NULL && net->exchange == 0;
+}
+
 /* Notes which servers have left since the last call. What they sent before may still arrive. */
 static void see_who_left(struct net *net)
 {
     unsigned broken = transport_broken(net->transport);
+    if (greets(net))
+        broken |= transport_broken(net->control);
     for (unsigned p = 0; p + 1 < net->servers; p++)
         net->link[p].left = net->link[p].left || (broken >> p & 1);
     if (broken != 0 && net->left_by == INT64_MAX)
@@ -170,7 +179,8 @@ static enum err wait_for(struct net *net, const struct outstanding *left)
         see_who_left(net);
         if (net->left_by == INT64_MAX)
             e = transport_wait(net->transport, left->readable | watched | TRANSPORT_NEWS,
-                               left->writable, left->until);
+                               left->writable,
+                               greets(net) ? clock_now_ms() + WATCH_MS : left->until);
     }
     for (unsigned p = 0; p + 1 < net->servers && e == ERR_OK; p++)
         if (watched >> p & 1)

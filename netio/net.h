@@ -61,7 +61,12 @@ struct net_counters {
 struct net;
 
 struct net_options {
-    struct transport *transport;   /* borrowed */
+    struct transport *transport; /* borrowed */
+    /*
+     * Or NULL: where the session was agreed on. Who leaves there before the first exchange is over
+     * may never have reached `transport`, where its leaving would be seen.
+     */
+    struct transport *control;
     const struct session *session; /* borrowed during the call; keys are derived once */
     uint32_t lane;
     /*

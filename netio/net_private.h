@@ -53,7 +53,7 @@ struct net_link {
 };
 
 struct net {
-    struct transport *transport;
+    struct transport *transport, *control; /* `control` may be NULL */
     struct log *log;
     unsigned servers, index;
     uint32_t lane;

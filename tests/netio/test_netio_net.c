@@ -667,6 +667,31 @@ TEST(one_that_leaves_between_rounds_is_noticed_too)
     assert_int_equal(net_listen(net), ERR_MISUSE);
 }
 
+/* Its links for payloads were never up, so that they cannot break. */
+TEST(one_that_leaves_before_the_first_exchange_is_noticed)
+{
+    LOG_INTO(log, sink, LOG_WARN);
+    struct session *session CLEAN(session_free) = NULL;
+    struct netio *netio CLEAN(netio_free) = NULL;
+    struct transport *t[3] CLEAN(links_free) = {0}, *control[3] CLEAN(links_free) = {0};
+    struct net *net CLEAN(net_free) = NULL;
+    struct bytes b CLEAN(bytes_clear) = {0};
+    OK(netio_new(&netio, &log));
+    OK(transport_memory_new(t, 4));
+    OK(three_zmq(control, netio, 4, NULL, NULL, &log));
+    OK(session_for_test(&session, 0, 11));
+    OK(transport_send_by(control[0], NET_NEXT, "there?", 6, support_end_ms(5)));
+    OK(transport_receive_by(control[1], NET_PREV, &b, support_end_ms(5)));
+    OK(net_new(&net, &(const struct net_options){.transport = t[0],
+                                                 .control = control[0],
+                                                 .session = session,
+                                                 .deadline_ms = support_patience_ms(20),
+                                                 .log = &log}));
+    transport_free(&control[1]);
+    assert_int_equal(net_greet(net), ERR_PEER);
+    support_says(sink, "server 1 closed its connection");
+}
+
 TEST(a_party_may_give_up_by_itself)
 {
     struct transport *t[3] CLEAN(links_free) = {0};

@@ -73,6 +73,7 @@ static enum err open_nets(struct trio *t, unsigned end)
         const unsigned k = t->here;
         struct trio_lane *lane = &t->lane[k];
         const struct net_options options = {.transport = t->site->bulk[k],
+                                            .control = k == 0 ? t->site->control : NULL,
                                             .session = t->session,
                                             .lane = k,
                                             .ended = &t->ended,

@@ -52,6 +52,7 @@ static enum err open_net(struct duo *d)
 {
     return net_new(
         &d->net, &(const struct net_options){.transport = d->site->bulk[0],
+                                             .control = d->site->control,
                                              .session = d->session,
                                              .deadline_ms = (int64_t)d->site->study->round_s * 1000,
                                              .log = d->log});
