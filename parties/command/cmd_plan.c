@@ -131,7 +131,7 @@ static enum err plan(struct plan_asked *p, const char *path)
 static enum err run_plan(int argc, char **argv, struct log *log)
 {
     const char *file = NULL;
-    struct plan_asked p CLEAN(clear) = {.seed = 1, .worst = 10, .log = log};
+    struct plan_asked p CLEAN(clear) = {.seed = -1, .worst = -1, .log = log};
     const struct command_option options[] = {
         {.name = "left", .value = &p.left},
         {.name = "ranks", .number = &p.ranks, .least = 2, .most = SESSION_ALL_MAX},
@@ -142,8 +142,11 @@ static enum err run_plan(int argc, char **argv, struct log *log)
         {.name = "worst", .number = &p.worst, .most = INT32_MAX},
     };
     TRY(command_options(argc, argv, COUNTED(options), &file, 1, 1, NULL, log));
-    if (!p.simulate && p.like != NULL)
-        return log_fail(log, ERR_USAGE, "--like names rows for --simulate; give that, too");
+    if (!p.simulate && (p.like != NULL || p.seed >= 0 || p.worst >= 0))
+        return log_fail(log, ERR_USAGE,
+                        "--like, --seed and --worst are about --simulate; give that, too");
+    p.seed = p.seed < 0 ? 1 : p.seed;
+    p.worst = p.worst < 0 ? 10 : p.worst;
     if (p.simulate && p.ranks != 0)
         return log_fail(log, ERR_USAGE,
                         "--simulate plays the study in one program, without ranks; leave out "

@@ -236,6 +236,7 @@ enum err store_restore(const char *file, const char *folder, struct store_conten
     TRY(file_path(to_path, log, "%s/store.sqlite", folder));
     TRY(file_path(made, log, "%s.partial", to_path));
     TRY(refuse_if_not_there(file, "what trefoil backup wrote", log));
+    const bool is_new = access(folder, F_OK) != 0;
     TRY(file_folder(folder, log));
     TRY(refuse_if_there(to_path, log));
     TRY(refuse_if_there(audit, log));
@@ -246,5 +247,7 @@ enum err store_restore(const char *file, const char *folder, struct store_conten
     if (e != ERR_OK)
         unlink(audit); /* otherwise the next try would be refused */
     unlink(made);
+    if (e != ERR_OK && is_new)
+        rmdir(folder);
     return e;
 }
