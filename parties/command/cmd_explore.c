@@ -53,7 +53,11 @@ static enum err read_files(struct explore_files *f, const char *folder, struct l
     TRY(read_part(folder, "measurements.json", &f->measurements, log));
     TRY(file_path(path, log, "%s/errors", folder));
     if (stat(path, &there) != 0) {
-        log_warn(log, "no intervals: there is no %s; trefoil refit makes a result with one", path);
+        if (model.copula != NULL)
+            log_warn(log, "no intervals: %s is a copula, whose errors are not known", folder);
+        else
+            log_warn(log, "no intervals: there is no %s; trefoil refit makes a result with one",
+                     path);
         return ERR_OK;
     }
     return read_part(folder, "errors", &f->errors, log);

@@ -125,14 +125,16 @@ static enum err write_rows(struct predicting *p, const char *from, const char *o
 
 /* --- how often it is right -------------------------------------------------------------------- */
 
-static enum err print_check(const struct predicting *p)
+static enum err print_check(const struct predicting *p, struct log *log)
 {
     struct classifier_check check CLEAN(classifier_check_clear) = {0};
     const struct features *f = p->c->features;
     char room[COLUMN_TEXT];
     TRY(classifier_check(&check, p->c, p->table));
+    if (check.rows == 0)
+        return log_fail(log, ERR_DATA, "the table has no row with a class, to check");
     printf("right about %zu of %zu rows: accuracy %.4f\n", check.right, check.rows,
-           (double)check.right / fmax(1, (double)check.rows));
+           (double)check.right / (double)check.rows);
     if (!isnan(check.auc))
         printf("AUC %.4f\n", check.auc);
     printf("rows of a class, by the class that they are taken for:\n");
@@ -168,7 +170,7 @@ static enum err run_predict(int argc, char **argv, struct log *log)
     TRY(file_in(path, given[0], "classifier.json", log));
     TRY(classifier_load(&p.c, path, log));
     TRY(read_table(&p, given[1], check, log));
-    TRY(check ? print_check(&p) : ERR_OK);
+    TRY(check ? print_check(&p, log) : ERR_OK);
     return out != NULL ? write_rows(&p, given[1], out, log) : ERR_OK;
 }
 

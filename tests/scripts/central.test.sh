@@ -173,6 +173,9 @@ sed 's/from: 2001-01-01, to: 2003/from: soon, to: 2003/' never.yaml >soon.yaml
 refuses 3 'is "soon"; write a date such as 2000-01-01' none check soon.yaml
 tells "what is impossible of dates" 'sex x born: 2 of 42 combinations' -- check never.yaml
 
+head -n 1 rows.csv >empty.csv
+refuses 6 'has no row with a class, to check' none predict classifier empty.csv --check
+
 # --- plan
 
 tells "plan of a classifier at a budget of its own" '^      0.5 .*' 'the last line is the study.s own' \

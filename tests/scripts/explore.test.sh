@@ -22,6 +22,9 @@ result $? "its policy names its own script"
 "$trefoil" explore "$folder/nothing" --out "$folder/none.html" >"$folder/said" 2>&1
 [ $? -ne 0 ] && [ ! -e "$folder/none.html" ]
 result $? "of no result there is no page"
+"$trefoil" explore "$folder/copula" --out "$folder/copula.html" >"$folder/said" 2>&1 &&
+    grep -q 'is a copula, whose errors are not known' "$folder/said" && ! grep -q refit "$folder/said"
+result $? "a copula has no intervals, and nobody is sent to make some"
 if ! command -v node >/dev/null; then
     skip "the explorer's answers" "node is absent"
     end_test
