@@ -134,7 +134,8 @@ static enum err read_groups(struct parser *p, struct question *q)
         TRY(parser_group(p, &q->group[q->groups]));
         for (size_t i = 0; i < q->groups; i++)
             if (q->group[i].column == q->group[q->groups].column)
-                return lexer_fail(&p->lexer, at, "GROUP BY has this column already, or a part of it");
+                return lexer_fail(&p->lexer, at,
+                                  "GROUP BY has this column already, or a part of it");
         q->groups++;
         more = lexer_is(&p->lexer, ",");
         if (more)
