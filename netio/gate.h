@@ -45,6 +45,12 @@ static inline uint32_t gate_number(const struct gate_client *c)
     return (uint32_t)r[0] << 24 | (uint32_t)r[1] << 16 | (uint32_t)r[2] << 8 | r[3];
 }
 
+/* Whether its connection came before the one of this number. */
+static inline bool gate_is_earlier(const struct gate_client *c, uint32_t number)
+{
+    return gate_number(c) - number > INT32_MAX;
+}
+
 /*
  * Answers that may wait for a client; more are dropped. ZeroMQ learns what was read in steps of
  * half as many: a client with more than GATE_REPLIES / 2 messages under way may lose an answer.

@@ -32,11 +32,10 @@ static const char *words_of(const struct intake_message *m, const struct store_s
 /* Whether no later connection of the owner has acted; from now on this one has. */
 static bool is_latest(const struct intake *in, const struct intake_message *m)
 {
-    const uint32_t number = gate_number(m->from);
     uint64_t *last = &in->line[m->who];
-    if (*last != 0 && number - (uint32_t)*last > INT32_MAX)
+    if (*last != 0 && gate_is_earlier(m->from, (uint32_t)*last))
         return false;
-    *last = (UINT64_C(1) << 32) + number;
+    *last = (UINT64_C(1) << 32) + gate_number(m->from);
     return true;
 }
 

@@ -26,7 +26,7 @@ static enum err is_not_late(struct worker *w, const struct worker_ask *ask)
 {
     if (!worker_has_run(w) || ask->client.user != w->user ||
         memcmp(w->run, ask->request.run, sizeof w->run) != 0 ||
-        gate_number(&ask->client) - w->line <= INT32_MAX)
+        !gate_is_earlier(&ask->client, w->line))
         return ERR_OK;
     return log_fail(&w->log, ERR_AGAIN, "this run's program has asked on a later connection since");
 }
