@@ -55,6 +55,8 @@ static enum err add_stage(const struct answer_state *w, struct model_sums *m,
         number[k] = share[stage] > 0 ? events_in(w, k, stage) * s->units / (double)share[stage] : 0;
         most = fmax(most, number[k]);
     }
+    if (!(most > 0)) /* disturbed bins may leave none between the first and the last */
+        return ERR_OK;
     for (uint32_t k = 0; k < numbers; k++)
         number[k] /= most; /* weights are at most 1 */
     in[stage] = 1;

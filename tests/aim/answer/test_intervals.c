@@ -4,6 +4,8 @@
 
 #include "aim/answer/answer_private.h"
 #include "aim/model/model_densities.h"
+#include "aim/table/series.h"
+#include "base/memory.h"
 
 #define SIGMA 20.0
 #define SIZE 4
@@ -307,4 +309,49 @@ TEST(intervals_keep_to_what_is_possible)
     assert_true(v.bounded && v.low >= 1 && v.high <= 2);
     v = ask(&w, "SELECT MODE(b) FROM t WHERE a = 2", 0.95);
     assert_true(v.known && v.number == 2 && v.agreed == 1 && v.low == 2 && v.high == 2);
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static struct domain *with_visits(void)
+{
+    static const double edges[] = {0, 1, 2, 3, 30};
+    static const char *const stages[] = {"none", "only", "first", "middle", "last"};
+    struct domain *d;
+    OK(domain_new(&d));
+    OK(domain_add_numeric(d, "visits", edges, 5, NULL, DOMAIN_CLIP, NULL));
+    OK(domain_set_step(d, 1, true, NULL));
+    OK(domain_add_categorical(d, "stage", stages, SERIES_STAGES, NULL, DOMAIN_REJECT, NULL));
+    OK(memory_new(&d->series, 1));
+    *d->series = (struct series){
+        .units = SERIES_UNITS, .stage = 1, .when = SERIES_NO, .gap = SERIES_NO};
+    OK(memory_new(&d->series->name, SERIES_NAME));
+    strcpy(d->series->name, "visits");
+    return d;
+}
+
+/* A refit may think so few events are in a bin that none is between the first and the last. */
+TEST(refits_count_events_whatever_they_think_of_bins)
+{
+    const struct clique both = {2, {0, 1}};
+    double inside[] = {50, 0};
+    struct errors e = {.attributes = 2, .inside = inside};
+    struct domain *d CLEAN(domain_free) = with_visits();
+    struct model *m CLEAN(model_free) = NULL;
+    struct model_sums *sums CLEAN(model_sums_free) = NULL;
+    struct densities bins CLEAN(densities_clear) = {0};
+    struct question *q CLEAN(question_free) = NULL;
+    struct question_text t = {.text = "SELECT COUNT(*) FROM visits"};
+    OK(model_plain(&m, d, &both, 1, 1 << 20, NULL));
+    model_set_total(m, 100 * SERIES_UNITS);
+    OK(model_densities(&bins, m, NULL));
+    OK(model_sums_new(&sums, m));
+    OK(question_parse(&q, d, &t, NULL));
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct random random = random_of(seed);
+        const struct answer_draw draw = {&e, &random};
+        struct answer *a CLEAN(answer_free) = NULL;
+        OK(answer_make(&a, sums, &bins, q, &draw, NULL, NULL));
+        assert_true(a->value[0].known && a->value[0].number > 0);
+    }
 }
