@@ -69,6 +69,7 @@ static const char help[] =
 struct run_asked {
     struct study *study;
     struct identity *me;
+    struct roster_person self;
     struct bounds *bounds;
     struct netio *netio;
     struct run_state *state;
@@ -246,10 +247,8 @@ static struct run_stats stats_of(const struct run_asked *r)
 static enum err call_witness(struct run_asked *r, const struct run_terms *t)
 {
     char path[FILE_PATH];
-    struct roster_person self;
-    TRY(roster_find(r->study, &r->me->public, ROLE_ANALYST, &self, r->log));
     r->witness = (struct witness){.study = r->study, .log = r->log};
-    TRY(pin_of_study(t->key, self.name, r->study, "heads", path, r->log));
+    TRY(pin_of_study(t->key, r->self.name, r->study, "heads", path, r->log));
     TRY(witness_add(&r->witness, path));
     TRY(file_path(path, r->log, "%s/heads", t->folder));
     return witness_add(&r->witness, path);
@@ -318,6 +317,7 @@ static enum err execute(struct run_asked *r, struct run_terms *t)
                         "%s has method: %s, which has no rounds; leave out --rounds", t->study,
                         method_of(r->study)->word);
     TRY(identity_load(&r->me, t->key, r->log));
+    TRY(roster_find(r->study, &r->me->public, ROLE_ANALYST, &r->self, r->log));
     TRY(load_warrant(r, t));
     TRY(bounds_new(&r->bounds, r->study, r->log));
     TRY(price_limits(r->study, &limits, r->log));

@@ -227,8 +227,10 @@ grep -q '`epsilon`: from 0.0001 to' "$tree/docs/study.md"
 result $? "docs/study.md has the same least epsilon"
 says 3 'that of the owner hospital-a' recover study.yaml --key hospital-a.key --folder s
 says 3 'that of the server north' share study.yaml a.csv --key north.key
-says 3 'that of the owner hospital-a' run study.yaml --key hospital-a.key --out x
-says 3 - run study.yaml --key stranger.key --out x
+says 3 'that of the owner hospital-a' run study.yaml --key hospital-a.key --out none
+says 3 - run study.yaml --key stranger.key --out none
+[ ! -e none ]
+result $? "a run that cannot be makes no folder"
 
 # --- 6: data
 
