@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every bench program under OUT/bench, one after the other: its table on the terminal, its JSON
 # in build/bench/NAME.json (engine.json for bench_engine, and so on). Each has BENCH_LIMIT seconds
-# (600). Ends with status 1 if one failed.
+# (1800). Ends with status 1 if one failed.
 #
 #   bench/run.sh OUT        ONLY=engine bench/run.sh OUT   one of them
 #
@@ -9,7 +9,7 @@
 # FLAIM gives the options (none: all).
 set -u
 out=${1:?usage: bench/run.sh OUT, such as build/gcc}
-limit=${BENCH_LIMIT:-600}
+limit=${BENCH_LIMIT:-1800}
 only=${ONLY:-}
 failed=()
 
