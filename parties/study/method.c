@@ -243,14 +243,9 @@ static enum err read_copula_numbers(struct study_reading *r, const yaml_node_t *
     struct study *s = r->study;
     const yaml_node_t *clip, *share;
     const struct yaml_key keys[] = {{"clip", false, &clip}, {"share", false, &share}};
-    if (node == NULL)
-        return ERR_OK;
-    TRY(yaml_mapping(r->file, node, "copula", keys, 2));
-    if (clip != NULL)
-        TRY(yaml_number(r->file, clip, "clip", 0.5, 8, &s->copula_clip));
-    if (share != NULL)
-        TRY(yaml_number(r->file, share, "share", 0.01, 0.99, &s->copula_share));
-    return ERR_OK;
+    TRY(yaml_mapping(r->file, node, "copula", COUNTED(keys)));
+    TRY(yaml_number(r->file, clip, "clip", 0.5, 8, &s->copula_clip));
+    return yaml_number(r->file, share, "share", 0.01, 0.99, &s->copula_share);
 }
 
 /* It has no rounds. */

@@ -138,8 +138,6 @@ static enum err read_deadlines(struct study_reading *r)
     const yaml_node_t *connect, *round, *uploads;
     const struct yaml_key keys[] = {
         {"connect", false, &connect}, {"round", false, &round}, {"uploads", false, &uploads}};
-    if (r->at.deadlines == NULL)
-        return ERR_OK;
     TRY(yaml_mapping(r->file, r->at.deadlines, "deadlines", COUNTED(keys)));
     TRY(study_go_on(r, study_read_unsigned(r, connect, "connect", 1, 3600, &s->connect_s)));
     TRY(study_go_on(r, study_read_unsigned(r, round, "round", 1, 86400, &s->round_s)));
@@ -154,8 +152,6 @@ static enum err read_model(struct study_reading *r)
                                     {"iterations", false, &iterations},
                                     {"final_iterations", false, &final},
                                     {"apart", false, &apart}};
-    if (r->at.model == NULL)
-        return ERR_OK;
     TRY(yaml_mapping(r->file, r->at.model, "model", COUNTED(keys)));
     TRY(study_go_on(r, study_read_unsigned(r, mib, "max_mib", 1, 65536, &s->max_mib)));
     TRY(study_go_on(r,

@@ -166,8 +166,6 @@ static enum err read_spikes(struct study_reading *r, const yaml_node_t *node,
                             struct column_edges *b)
 {
     size_t count;
-    if (node == NULL)
-        return ERR_OK;
     TRY(yaml_list(r->file, node, "spikes", 1, SPIKES_MAX, &count));
     TRY(memory_extend(&b->edge, b->edges + 2 * count));
     for (size_t i = 0; i < count; i++)

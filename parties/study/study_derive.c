@@ -202,8 +202,6 @@ static enum err read_list(struct study_reading *r, const yaml_node_t *node, cons
                           enum err (*one)(struct study_reading *r, const yaml_node_t *node))
 {
     size_t count;
-    if (node == NULL)
-        return ERR_OK;
     TRY(yaml_list(r->file, node, what, 1, DOMAIN_ATTRIBUTES_MAX, &count));
     for (size_t i = 0; i < count; i++)
         TRY(one(r, yaml_item(r->file, node, i)));

@@ -213,8 +213,6 @@ static enum err read_end(struct study_reading *r, struct yaml_entry entry, struc
 static enum err read_ends(struct study_reading *r, const yaml_node_t *node, struct series *e)
 {
     size_t count;
-    if (node == NULL)
-        return ERR_OK;
     TRY(yaml_entries(r->file, node, "ends", DOMAIN_ATTRIBUTES_MAX, &count));
     for (size_t i = 0; i < count; i++)
         TRY(read_end(r, yaml_entry(r->file, node, i), e));
@@ -309,8 +307,7 @@ static enum err add_zeros(struct study *s, const struct series *e)
 static enum err read_units(struct study_reading *r, const yaml_node_t *node, struct series *e)
 {
     int64_t units = SERIES_UNITS;
-    if (node != NULL)
-        TRY(yaml_integer(r->file, node, "units", 1, SERIES_UNITS, &units));
+    TRY(yaml_integer(r->file, node, "units", 1, SERIES_UNITS, &units));
     e->units = (uint32_t)units;
     return units == SERIES_UNITS || units == SERIES_UNITS_FEW
                ? ERR_OK

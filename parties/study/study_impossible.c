@@ -269,8 +269,6 @@ enum err study_read_impossible(struct study_reading *r)
 {
     const yaml_node_t *node = r->at.impossible;
     size_t count;
-    if (node == NULL)
-        return ERR_OK;
     TRY(yaml_list(r->file, node, "impossible", 1, 10000, &count));
     for (size_t i = 0; i < count; i++)
         TRY(study_go_on(r, read_combination(r, yaml_item(r->file, node, i))));

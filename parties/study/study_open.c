@@ -70,8 +70,6 @@ size_t study_owners_most(const struct study *study)
 static enum err read_revoked(struct study_reading *r, const yaml_node_t *node)
 {
     struct study_open *o = &r->study->open;
-    if (node == NULL)
-        return ERR_OK;
     TRY(yaml_list(r->file, node, "revoked", 0, STUDY_REVOKED_MAX, &o->revoked_count));
     TRY(memory_new(&o->revoked, o->revoked_count));
     for (size_t i = 0; i < o->revoked_count; i++)

@@ -121,9 +121,7 @@ enum err study_read_member(struct study_reading *r, const yaml_node_t *name, con
 enum err study_read_unsigned(struct study_reading *r, const yaml_node_t *node, const char *what,
                              unsigned least, unsigned most, unsigned *v)
 {
-    int64_t n;
-    if (node == NULL)
-        return ERR_OK; /* optional: the default stays */
+    int64_t n = *v;
     TRY(yaml_integer(r->file, node, what, least, most, &n));
     *v = (unsigned)n;
     return ERR_OK;

@@ -63,8 +63,6 @@ static enum err read_ranks(struct study_reading *r, const yaml_node_t *node,
                            struct study_server *server)
 {
     size_t count;
-    if (node == NULL)
-        return ERR_OK;
     TRY(yaml_list(r->file, node, "ranks", 1, STUDY_RANKS_MAX, &count));
     TRY(memory_new(&server->rank, count));
     for (; server->ranks < count; server->ranks++) {
@@ -172,8 +170,6 @@ static enum err read_void(struct study_reading *r, const yaml_node_t *node)
 {
     struct study_approvers *a = &r->study->approvers;
     const char *text;
-    if (node == NULL)
-        return ERR_OK;
     TRY(yaml_list(r->file, node, "revoked", 0, STUDY_REVOKED_MAX, &a->revoked_count));
     TRY(memory_new(&a->revoked, a->revoked_count));
     for (size_t i = 0; i < a->revoked_count; i++) {
@@ -277,8 +273,6 @@ static enum err read_revoked(struct study_reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
     size_t count;
-    if (node == NULL)
-        return ERR_OK;
     TRY(yaml_list(r->file, node, "revoked", 0, STUDY_REVOKED_MAX, &count));
     TRY(memory_new(&s->revoked, count));
     for (; s->revoked_count < count; s->revoked_count++)
@@ -298,8 +292,6 @@ static enum err read_signatures(struct study_reading *r, const yaml_node_t *node
     struct study *s = r->study;
     struct yaml_key keys[STUDY_SERVERS_MOST];
     const yaml_node_t *part[STUDY_SERVERS_MOST];
-    if (node == NULL)
-        return ERR_OK;
     for (size_t i = 0; i < s->servers; i++)
         keys[i] = (struct yaml_key){s->server[i].name, false, &part[i]};
     TRY(yaml_mapping(r->file, node, "signatures", keys, s->servers));

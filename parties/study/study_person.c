@@ -40,9 +40,8 @@ static enum err read_normalise(struct study_reading *r, const yaml_node_t *node)
     static const char *const words[] = {"nfc", "case", "spaces"};
     struct unicode_form *form = &r->study->person.form;
     bool *const part[] = {&form->composed, &form->caseless, &form->spaceless};
-    size_t count = 0;
-    if (node != NULL)
-        TRY(yaml_list(r->file, node, "normalise", 0, 3, &count));
+    size_t count;
+    TRY(yaml_list(r->file, node, "normalise", 0, 3, &count));
     for (size_t k = 0; k < count; k++) {
         const yaml_node_t *item = yaml_item(r->file, node, k);
         size_t word = 0;

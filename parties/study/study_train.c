@@ -31,8 +31,7 @@ static enum err read_steps(struct study_reading *r, const yaml_node_t *steps,
 {
     TRY(study_go_on(r, study_read_unsigned(r, steps, "steps", TRAIN_STEPS_LEAST, TRAIN_STEPS_MOST,
                                            &r->study->train_steps)));
-    return rate == NULL ? ERR_OK
-                        : yaml_number(r->file, rate, "rate", 0.1, 10000, &r->study->train_rate);
+    return yaml_number(r->file, rate, "rate", 0.1, 10000, &r->study->train_rate);
 }
 
 /* Rows that are kept back: by a column, since a row's place changes when a person leaves. */

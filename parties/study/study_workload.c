@@ -134,8 +134,7 @@ static enum err read_questions(struct study_reading *r, const yaml_node_t *node,
     size_t questions = 0;
     char path[FILE_PATH];
     enum err e;
-    if (most != NULL)
-        TRY(yaml_integer(r->file, most, "max_cells", 2, INT64_C(1) << 31, &cells));
+    TRY(yaml_integer(r->file, most, "max_cells", 2, INT64_C(1) << 31, &cells));
     k.most = (uint64_t)cells;
     TRY(study_find_file(r, node, "queries", path));
     e = add_file(&k, path, &questions, r->log);
@@ -165,7 +164,7 @@ static enum err read_ways(struct study_reading *r, const yaml_node_t *node, cons
 static enum err read_workload_all(struct study_reading *r, const yaml_node_t *all)
 {
     const struct domain *d = r->study->domain;
-    unsigned k;
+    unsigned k = 0;
     TRY(read_ways(r, all, "all", &k));
     if (workload_choices(d->attributes, k) > CLIQUES_MAX)
         return yaml_error(r->file, all,
@@ -181,7 +180,7 @@ static enum err read_workload_random(struct study_reading *r, const yaml_node_t 
                                      const yaml_node_t *start)
 {
     int64_t count, seed;
-    unsigned k;
+    unsigned k = 0;
     if (cliques == NULL || start == NULL)
         return yaml_error(r->file, node,
                           "a random workload needs a count and a seed: {random: 3, count: 64, "
@@ -231,7 +230,7 @@ static enum err read_marginal(struct study_reading *r, const yaml_node_t *node,
     TRY(yaml_mapping(r->file, node, "a marginal of the workload", COUNTED(keys)));
     TRY(read_clique(r, attributes, clique));
     *weight = 1;
-    return given == NULL ? ERR_OK : yaml_number(r->file, given, "weight", 1e-6, 1e6, weight);
+    return yaml_number(r->file, given, "weight", 1e-6, 1e6, weight);
 }
 
 static enum err read_cliques(struct study_reading *r, const yaml_node_t *node,

@@ -171,6 +171,8 @@ enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, con
         return ERR_MISUSE;
     for (size_t i = 0; i < keys; i++)
         *key[i].node = NULL;
+    if (node == NULL)
+        return ERR_OK;
     TRY(check_kind(file, node, yaml_is_mapping(node), what, "a mapping (key: value)"));
     for (size_t i = 0; i < pairs(node); i++) {
         struct yaml_entry entry = yaml_entry(file, node, i);
@@ -198,6 +200,9 @@ bool yaml_has(const struct yaml_file *file, const yaml_node_t *node, const char 
 enum err yaml_entries(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                       size_t most, size_t *count)
 {
+    *count = 0;
+    if (node == NULL)
+        return ERR_OK;
     TRY(check_kind(file, node, yaml_is_mapping(node), what, "a mapping (key: value)"));
     *count = pairs(node);
     if (*count > most)
@@ -218,6 +223,9 @@ enum err yaml_entries(const struct yaml_file *file, const yaml_node_t *node, con
 enum err yaml_list(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                    size_t least, size_t most, size_t *count)
 {
+    *count = 0;
+    if (node == NULL)
+        return ERR_OK;
     TRY(check_kind(file, node, yaml_is_list(node), what, "a list (- item, or [a, b])"));
     *count = (size_t)(node->data.sequence.items.top - node->data.sequence.items.start);
     if (*count >= least && *count <= most)
@@ -294,6 +302,8 @@ enum err yaml_integer(const struct yaml_file *file, const yaml_node_t *node, con
 {
     const char *text;
     long long n;
+    if (node == NULL)
+        return ERR_OK;
     TRY(yaml_text(file, node, what, &text));
     if (!plain(node) || !looks_like_integer(text))
         return yaml_error(file, node,
@@ -313,6 +323,8 @@ enum err yaml_number(const struct yaml_file *file, const yaml_node_t *node, cons
                      double least, double most, double *v)
 {
     const char *text;
+    if (node == NULL)
+        return ERR_OK;
     TRY(yaml_text(file, node, what, &text));
     if (!plain(node) || !looks_like_number(text))
         return yaml_error(file, node,

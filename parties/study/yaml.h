@@ -8,7 +8,9 @@
  * repeated keys are errors.
  *
  * `what` in the calls below is the name of the thing for messages, such as "budget.epsilon".
- * The call decides what a scalar is: read as text, `no` is the text "no".
+ * The call decides what a scalar is: read as text, `no` is the text "no". A node that is NULL was
+ * optional and is absent: it has no keys, entries or items, and a number or choice stays as it is.
+ * Only yaml_text() needs one.
  */
 #pragma once
 
@@ -80,6 +82,6 @@ enum err yaml_integer(const struct yaml_file *file, const yaml_node_t *node, con
 /* Decimal such as 2, 0.5 or 1e-6, unquoted, finite. */
 enum err yaml_number(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                      double least, double most, double *v) MUST_CHECK;
-/* The index of one of some words, unchanged if `node` is NULL. An error suggests the nearest. */
+/* The index of one of some words. An error suggests the nearest. */
 enum err yaml_choice(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                      const char *const *words, size_t count, size_t *index) MUST_CHECK;
