@@ -1,9 +1,9 @@
 /* Invitations, for whoever has their links (parties/command/admit.h). */
-#include "base/date.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "parties/command/admit.h"
+#include "parties/command/command.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -30,11 +30,8 @@ enum err admit_check_invites(struct admit *a)
         return log_fail(a->log, ERR_USAGE,
                         "invitations need --invite N, --until DATE and --links FILE, and may have "
                         "--page; leave out all or none");
-    if (a->until != NULL && !date_parse_day(a->until, &a->last_day))
-        return log_fail(a->log, ERR_USAGE, "--until %s: the last day should look like 2027-06-30",
-                        a->until);
-    if (a->until != NULL && a->last_day < date_today())
-        return log_fail(a->log, ERR_USAGE, "--until %s is over; give a later day", a->until);
+    if (a->until != NULL)
+        TRY(command_until(a->until, &a->last_day, a->log));
     if (a->page != NULL && !is_address(a->page))
         return log_fail(a->log, ERR_USAGE,
                         "--page is an address such as https://share.example.org/, without '#' and "

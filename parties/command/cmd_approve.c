@@ -1,4 +1,3 @@
-#include "base/date.h"
 #include "base/file.h"
 #include "parties/command/command.h"
 #include "parties/study/roster.h"
@@ -75,10 +74,7 @@ static enum err begin(struct approve *a)
         i++;
     if (i == a->study->analysts)
         return log_fail(a->log, ERR_USAGE, "the study has no analyst named %s", a->analyst);
-    if (!date_parse_day(a->until, &w->last_day))
-        return log_fail(a->log, ERR_USAGE, "--until is a day in UTC, such as 2027-06-30");
-    if (w->last_day < date_today())
-        return log_fail(a->log, ERR_USAGE, "--until %s is over", a->until);
+    TRY(command_until(a->until, &w->last_day, a->log));
     if (strlen(a->purpose) >= sizeof w->purpose)
         return log_fail(a->log, ERR_USAGE, "--purpose has more than %d bytes",
                         WARRANT_PURPOSE_SIZE - 1);

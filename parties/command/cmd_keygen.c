@@ -253,11 +253,7 @@ static enum err check_wish(const struct keygen_wish *w, uint32_t *last_day, stru
                             ? "--into needs --name, which says whose the key is in the study file"
                             : "a renewed key replaces one in an amended study file, by hand; "
                               "leave --into out");
-    if (w->until != NULL && (!date_parse_day(w->until, last_day) || *last_day < date_today()))
-        return log_fail(log, ERR_USAGE,
-                        "--until is \"%s\"; it should be a day in the future, such as 2027-06-30",
-                        w->until);
-    return ERR_OK;
+    return w->until != NULL ? command_until(w->until, last_day, log) : ERR_OK;
 }
 
 /* Whether a file is not a private key, but has the line that was printed for a public one. */

@@ -2,6 +2,7 @@
 
 #include "aim/sql/database.h"
 #include "aim/table/csv.h"
+#include "base/date.h"
 #include "base/file.h"
 #include "base/nearest.h"
 
@@ -181,6 +182,16 @@ enum err command_integer(const char *name, const char *text, int64_t least, int6
                         "--%s is \"%s\"; it should be a whole number from %lld to %lld", name, text,
                         (long long)least, (long long)most);
     *v = n;
+    return ERR_OK;
+}
+
+enum err command_until(const char *text, uint32_t *day, struct log *log)
+{
+    if (!date_parse_day(text, day))
+        return log_fail(log, ERR_USAGE, "--until %s: the last day should look like 2027-06-30",
+                        text);
+    if (*day < date_today())
+        return log_fail(log, ERR_USAGE, "--until %s is over; give a later day", text);
     return ERR_OK;
 }
 

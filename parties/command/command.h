@@ -79,6 +79,9 @@ enum err command_options(int argc, char **argv, const struct command_option *opt
 enum err command_integer(const char *name, const char *text, int64_t least, int64_t most,
                          int64_t *v, struct log *log) MUST_CHECK;
 
+/* The last day, in UTC, that --until names. ERR_USAGE, logged, for another text or a day before. */
+enum err command_until(const char *text, uint32_t *day, struct log *log) MUST_CHECK;
+
 #define COMMAND_ROWS_MAX 1000000000 /* of synthetic rows */
 
 /*

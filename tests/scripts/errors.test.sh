@@ -62,7 +62,7 @@ says 2 'usage: trefoil check STUDY' check
 says 2 'usage: trefoil run STUDY' run study.yaml --key office.key
 says 2 'did you mean --out?' run study.yaml --key office.key --outt x
 says 2 'whole number from 1' run study.yaml --key office.key --out x --rows many
-says 2 'a day in the future' keygen new.key --until yesterday
+says 2 'should look like' keygen new.key --until yesterday
 says 2 'a study takes 1 to 31 of' keygen new.key --name 'St. Mary'
 says 2 'whole number from 1' run study.yaml --key office.key --out x --rounds 0
 says 2 'run needs --key FILE and --out DIR' run study.yaml
@@ -419,7 +419,7 @@ says 2 'a new warrant needs --analyst, --share, --until and --purpose' "${warran
 says 2 'a new warrant needs --key of the approver' "${warrant[@]}" "${asks[@]}"
 wrongly --analyst nobody 'the study has no analyst named nobody'
 wrongly --share 101 '--share is a percentage above 0, such as 50%'
-wrongly --until soon '--until is a day in UTC, such as 2027-06-30'
+wrongly --until soon 'the last day should look like 2027-06-30'
 wrongly --until 2020-02-29 '--until 2020-02-29 is over'
 wrongly --purpose "$(printf '%0201d' 0)" '--purpose has more than 200 bytes'
 says 0 'signed   board' "${warrant[@]}" "${asks[@]}" --key board.key

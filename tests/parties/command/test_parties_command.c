@@ -395,7 +395,7 @@ TEST(keygen_explains_mistakes)
     TREFOIL(EXIT_USAGE, &o, "keygen");
     TREFOIL(EXIT_USAGE, &o, "keygen", "a", "--show", "my.key");
     TREFOIL(EXIT_USAGE, &o, "keygen", "a", "--until", "2020-01-01");
-    support_says(o.err, "a day in the future");
+    support_says(o.err, "--until 2020-01-01 is over");
     TREFOIL(EXIT_USAGE, &o, "keygen", "a", "--until", "soon");
     TREFOIL(EXIT_USAGE, &o, "keygen", "--show", "a", "--renew", "b");
     TREFOIL(EXIT_RUNTIME, &o, "keygen", "a", "--renew", "nowhere.key");
