@@ -154,18 +154,14 @@ static void warn_of_choices(const struct study *study, struct log *log)
 static enum err print_questions(const struct study *study, struct log *log)
 {
     struct expect *list CLEAN(memory_release) = NULL;
-    struct aim_options options = {.domain = study->domain,
-                                  .workload = study->workload,
-                                  .rounds = study->rounds,
-                                  .annealed = study->annealed,
-                                  .sweeps = study->sweeps,
-                                  .accounting = study->accounting,
-                                  .rows = study_rows(study, false)};
+    struct aim_options options = method_aim(study);
     uint64_t multiplier;
     size_t count;
     if (study->questions == NULL || !method_of(study)->selects)
         return ERR_OK;
     TRY(price_limits(study, &options.limits, log));
+    TRY(price_look(study, &options.limits, &options.look, log));
+    (void)price_reserve(study, &options.limits);
     TRY(measure_multiplier(aim_sigma_later(&options), &multiplier, log));
     TRY(expect_questions(&list, &count, study, measure_sigma(multiplier, study->noise_by), log));
     expect_summary(stdout, study, list, count);

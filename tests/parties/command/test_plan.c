@@ -51,7 +51,8 @@ struct made_study {
     const char *method; /* a line */
 };
 
-static void write_study(const struct plan_fixture *f, const struct made_study *s)
+static void write_study_of(const struct plan_fixture *f, const struct made_study *s,
+                           const char *workload)
 {
     FILE *out = fopen(f->study, "w");
     assert_non_null(out);
@@ -61,7 +62,7 @@ static void write_study(const struct plan_fixture *f, const struct made_study *s
     for (unsigned i = 0; i < s->labels; i++)
         fprintf(out, "  - {name: l%u, kind: categorical, values: [a, b, c, d, e, f, g]}\n", i);
     fprintf(out,
-            "workload: {all: 2}\n"
+            "workload: {%s}\n"
             "budget: {epsilon: %g, delta: 1e-5, accounting: gaussian}\n%s\n"
             "servers:\n"
             "  - {name: north, endpoint: \"tcp://127.0.0.1:7100\"}\n"
@@ -71,8 +72,13 @@ static void write_study(const struct plan_fixture *f, const struct made_study *s
             "  - {name: clinic, max_rows: %u, expected_rows: %u}\n"
             "analysts:\n"
             "  - {name: office}\n",
-            s->epsilon, s->method, 2 * s->rows, s->rows);
+            workload, s->epsilon, s->method, 2 * s->rows, s->rows);
     assert_int_equal(fclose(out), 0);
+}
+
+static void write_study(const struct plan_fixture *f, const struct made_study *s)
+{
+    write_study_of(f, s, "all: 2");
 }
 
 /* The verdict follows what a draft lacks, and is three lines. */
@@ -215,6 +221,26 @@ TEST(a_simulation_takes_public_rows)
     TREFOIL(EXIT_BAD_DATA, f, "plan", f->study, "--simulate", "--like", f->rows);
     support_says(f->o.err, "has 700 rows; the study's owners may have 600 (max_rows)");
     TREFOIL(EXIT_USAGE, f, "plan", f->study, "--like", f->rows);
+}
+
+/* What is set aside to assess the model is missing for both. */
+TEST(check_and_plan_expect_the_same_noise_in_an_answer)
+{
+    static const struct made_study s = {2, 0, 10, 400, 1, "rounds: 3\nassess: 0.5"};
+    static const char head[] = "error  question\n";
+    struct plan_fixture *f = *state;
+    double planned;
+    FILE *questions = fopen(f->rows, "w");
+    assert_non_null(questions);
+    fprintf(questions, "SELECT COUNT(*) FROM t GROUP BY n0, n1;\n");
+    assert_int_equal(fclose(questions), 0);
+    write_study_of(f, &s, "queries: rows.csv");
+    TREFOIL(EXIT_OK, f, "plan", f->study);
+    const char *line = strstr(f->o.out, head);
+    assert_non_null(line);
+    assert_int_equal(sscanf(line + sizeof head - 1, "%*f %*f %lf", &planned), 1);
+    TREFOIL(EXIT_OK, f, "check", f->study);
+    assert_true(fabs(figure(f->o.out, "    noise ") / planned - 1) < 0.1);
 }
 
 int main(void)
