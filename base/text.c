@@ -41,6 +41,13 @@ void text_tame(char *text)
     }
 }
 
+struct text_hash text_hash(const uint8_t hash[32])
+{
+    struct text_hash t;
+    sodium_bin2hex(t.text, sizeof t.text, hash, 32);
+    return t;
+}
+
 bool text_hex(const char *text, void *out, size_t n)
 {
     return strlen(text) == 2 * n && strspn(text, "0123456789abcdef") == 2 * n &&

@@ -21,6 +21,11 @@ void text_tame(char *text);
 /* Add text as printf() makes it; the hexadecimal digits of n bytes. */
 void text_put(struct bytes *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_put_hex(struct bytes *b, const void *p, size_t n);
+/* A hash as such digits. */
+struct text_hash {
+    char text[65];
+};
+struct text_hash text_hash(const uint8_t hash[32]);
 /* Reads n bytes from a text of 2n such digits and nothing else; false for any other text. */
 bool text_hex(const char *text, void *out, size_t n);
 

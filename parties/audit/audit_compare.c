@@ -1,6 +1,7 @@
 #include "parties/audit/audit_compare.h"
 
 #include "base/date.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -155,11 +156,11 @@ static void describe_warrant(const struct audit_entry *entry, FILE *out)
         fputs("a warrant that cannot be read\n", out);
         return;
     }
-    fputs("a run begins or goes on by warrant ", out);
-    for (size_t i = 0; i < sizeof number; i++)
-        fprintf(out, "%02x", number[i]);
-    fprintf(out, "\n      for %u.%04u %% of the budget, until %s: %s\n      signed by",
-            w.share / 10000, w.share % 10000, date_day_text(w.last_day).text, w.purpose);
+    fprintf(out,
+            "a run begins or goes on by warrant %s\n"
+            "      for %u.%04u %% of the budget, until %s: %s\n      signed by",
+            text_hash(number).text, w.share / 10000, w.share % 10000,
+            date_day_text(w.last_day).text, w.purpose);
     for (size_t i = 0; i < w.signatures; i++)
         fprintf(out, "%s %s", i > 0 ? "," : "", w.signature[i].name);
     fputc('\n', out);

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -322,13 +321,11 @@ static enum err check_hash(const struct audit_file *f, char *line, uint8_t hash[
                            const struct line_reader *in)
 {
     const size_t n = strlen(line);
-    char text[HASH_TEXT + 1];
     if (f->entries > 0)
         memcpy(hash, f->entry[f->entries - 1].hash, 32);
     if (f->size + n + 1 == in->next && n > HASH_TEXT + 1 && line[n - HASH_TEXT - 1] == ' ') {
         audit_chain(hash, line, n - HASH_TEXT - 1);
-        sodium_bin2hex(text, sizeof text, hash, 32);
-        if (memcmp(text, line + n - HASH_TEXT, HASH_TEXT) == 0) {
+        if (memcmp(text_hash(hash).text, line + n - HASH_TEXT, HASH_TEXT) == 0) {
             line[n - HASH_TEXT - 1] = '\0';
             return ERR_OK;
         }

@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "base/text.h"
 #include "parties/command/command.h"
 #include "parties/study/roster.h"
 #include "parties/study/warrant.h"
@@ -118,10 +119,7 @@ static enum err tell(const struct approve *a)
     uint8_t number[32];
     warrant_describe(stdout, &a->warrant, a->study);
     TRY(warrant_number(&a->warrant, number));
-    fputs("  number   ", stdout);
-    for (size_t i = 0; i < sizeof number; i++)
-        printf("%02x", number[i]);
-    putchar('\n');
+    printf("  number   %s\n", text_hash(number).text);
     fflush(stdout);
     return ERR_OK;
 }

@@ -4,7 +4,6 @@
 #include "base/text.h"
 
 #include <inttypes.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -82,18 +81,15 @@ void head_read(struct reader *in, struct head *head)
 void head_line(const struct study *study, unsigned index, const struct head *head,
                char line[HEAD_LINE_SIZE])
 {
-    char terms[HEX_SIZE], ledger[HEX_SIZE], past[HEX_SIZE], log[HEX_SIZE],
-        signature[IDENTITY_SIGNATURE_TEXT_SIZE];
-    sodium_bin2hex(terms, sizeof terms, study->terms.digest, 32);
-    sodium_bin2hex(ledger, sizeof ledger, head->ledger.hash, 32);
-    sodium_bin2hex(past, sizeof past, head->past.hash, 32);
-    sodium_bin2hex(log, sizeof log, head->log.hash, 32);
+    char signature[IDENTITY_SIGNATURE_TEXT_SIZE];
     identity_signature_text(head->signature, signature);
-    snprintf(
-        line, HEAD_LINE_SIZE,
-        "%s server %u %s terms %s debits %" PRIu64 " %s was %" PRIu64 " %s log %" PRIu64 " %s %s",
-        date_text(head->time).text, index, study->server[index].name, terms, head->ledger.length,
-        ledger, head->past.length, past, head->log.length, log, signature);
+    snprintf(line, HEAD_LINE_SIZE,
+             "%s server %u %s terms %s debits %" PRIu64 " %s was %" PRIu64 " %s log %" PRIu64
+             " %s %s",
+             date_text(head->time).text, index, study->server[index].name,
+             text_hash(study->terms.digest).text, head->ledger.length,
+             text_hash(head->ledger.hash).text, head->past.length, text_hash(head->past.hash).text,
+             head->log.length, text_hash(head->log.hash).text, signature);
 }
 
 enum err head_parse(const struct study *study, const char *line, unsigned *index, struct head *head)

@@ -6,13 +6,10 @@
 #include "base/text.h"
 #include "base/version.h"
 
-#include <sodium.h>
 #include <string.h>
 
 static const char label[] = "trefoil-receipt-1";
 static const char *const states[] = {[RECEIPT_HELD] = "held", [RECEIPT_WITHDRAWN] = "withdrawn"};
-
-#define DIGEST_TEXT 65
 
 /* --- statements ------------------------------------------------------------------------------- */
 
@@ -195,10 +192,8 @@ enum err receipt_load(struct receipt *r, const struct study *study, const char *
 
 void receipt_describe(FILE *out, const struct study *study, const struct receipt *r)
 {
-    char digest[DIGEST_TEXT];
-    sodium_bin2hex(digest, sizeof digest, r->digest, 32);
     fprintf(out, "All servers of study %s signed that the upload of %s\n  %s\n%s:\n", study->name,
-            study_owner_name(study, r->owner).text, digest,
+            study_owner_name(study, r->owner).text, text_hash(r->digest).text,
             r->state == RECEIPT_HELD ? "is on their disks, whole"
                                      : "was withdrawn, and their shares of it deleted");
     for (size_t i = 0; i < study->servers; i++) {

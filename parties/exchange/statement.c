@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "base/version.h"
 
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,16 +69,15 @@ static enum err read_upload(struct line_reader *in, const struct study *study,
 
 static enum err read_head(struct line_reader *in, const struct study *study, struct statement *s)
 {
-    char terms[65], name[STUDY_NAME_SIZE];
+    char name[STUDY_NAME_SIZE];
     const char *rest = line_next(in);
-    sodium_bin2hex(terms, sizeof terms, study->terms.digest, 32);
     if (rest == NULL || strcmp(rest, LABEL) != 0 || (rest = field(in, "study")) == NULL)
         return ERR_FORMAT;
     if (strcmp(rest, study->name) != 0)
         return ERR_MISMATCH;
     if ((rest = field(in, "terms")) == NULL)
         return ERR_FORMAT;
-    if (strcmp(rest, terms) != 0)
+    if (strcmp(rest, text_hash(study->terms.digest).text) != 0)
         return ERR_MISMATCH;
     if ((rest = field(in, "server")) == NULL || sscanf(rest, "%u %31s", &s->server, name) != 2 ||
         s->server >= study->servers || strcmp(name, study->server[s->server].name) != 0 ||
