@@ -45,8 +45,9 @@ static struct measurement *margin(const struct known_reading *r)
     return &r->known->margin[r->known->count - 1];
 }
 
-void known_cell(const struct domain *d, const struct clique *c, uint64_t cell, char *text,
-                size_t size)
+/* Describes a cell, as "age=30, sex=f", cut to fit. */
+static void describe_cell(const struct domain *d, const struct clique *c, uint64_t cell, char *text,
+                          size_t size)
 {
     size_t n = 0;
     text[0] = '\0';
@@ -82,7 +83,7 @@ static enum err finish_margin(struct known_reading *r)
     for (uint64_t i = 0; i < cells; i++) {
         if (r->seen[i])
             continue;
-        known_cell(r->domain, &m->clique, i, name, sizeof name);
+        describe_cell(r->domain, &m->clique, i, name, sizeof name);
         return log_fail(r->log, ERR_DATA,
                         "%s:%zu: the margin that begins here has no line for %s; write 0 if there "
                         "are none",
@@ -275,7 +276,7 @@ static enum err compare_known(const struct known *k, size_t i, size_t j, const s
         memcpy(c.attribute, shared.attribute, shared.n * sizeof *c.attribute);
         place_of(k, i, path, one, sizeof one);
         place_of(k, j, path, other, sizeof other);
-        known_cell(d, &c, cell, name, sizeof name);
+        describe_cell(d, &c, cell, name, sizeof name);
         return log_fail(log, ERR_DATA,
                         "the known margins do not agree: %s has %.10g rows%s%s, %s has %.10g, and "
                         "rounding explains %.1f",

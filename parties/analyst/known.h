@@ -42,7 +42,3 @@ void known_clear(struct known *k);
  */
 enum err known_check(struct known *k, const struct domain *d, const char *path,
                      const struct measurement *noisy, size_t count, struct log *log) MUST_CHECK;
-
-/* Describes a cell, as "age=30, sex=f", cut to fit. */
-void known_cell(const struct domain *d, const struct clique *c, uint64_t cell, char *text,
-                size_t size);

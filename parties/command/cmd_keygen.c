@@ -291,7 +291,8 @@ static enum err make(const struct keygen_wish *w, uint32_t last_day, struct log 
 {
     struct identity *base CLEAN(identity_free) = NULL;
     struct identity *made CLEAN(identity_free) = NULL;
-    TRY(w->renew != NULL ? identity_load(&base, w->renew, log) : identity_new(&base, log));
+    if (w->renew != NULL)
+        TRY(identity_load(&base, w->renew, log));
     TRY(identity_renew(&made, base, last_day, log));
     TRY(identity_save(made, w->file, w->force, log));
     log_info(log, "%s is your private key: keep it secret, and a copy in a safe place", w->file);

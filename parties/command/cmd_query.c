@@ -1,5 +1,6 @@
 #include "aim/answer/released.h"
 #include "aim/question/questions.h"
+#include "aim/table/lists.h"
 #include "aim/table/number.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -217,7 +218,7 @@ static enum err answer(struct query_asking *k, const char *text, const char *fil
 /* Nothing is printed before everything is answered. */
 static enum err print(struct query_asking *k)
 {
-    TRY(k->form == FORM_JSON ? answers_put_json(&k->out, k->list) : bytes_ok(&k->out));
+    TRY(k->form == FORM_JSON ? list_print(k->list, JSON_INDENT(1), &k->out) : bytes_ok(&k->out));
     fwrite(k->out.data, 1, k->out.size, stdout);
     return ERR_OK;
 }

@@ -112,8 +112,10 @@ static enum err take_debits(struct recover *r, unsigned index, struct log *log)
 
 static enum err resume(struct recover *r)
 {
-    bool stopped;
-    TRY(settings_of(r->study)->resume(r->store, r->audit, &stopped));
+    const struct setting *setting = settings_of(r->study);
+    bool stopped = false;
+    if (setting->resume != NULL)
+        TRY(setting->resume(r->store, r->audit, &stopped));
     if (stopped)
         puts("this server can be started again, and takes part in the study");
     else

@@ -44,5 +44,3 @@ bool answers_left_out(const struct answer *a, char *text, size_t size);
 enum err answers_text(struct bytes *out, const struct answers_entry *e) MUST_CHECK;
 enum err answers_csv(struct bytes *out, const struct answers_entry *e) MUST_CHECK;
 enum err answers_json(json_t *list, const struct answers_entry *e) MUST_CHECK;
-/* Writes the list with as few digits as give each number back. */
-enum err answers_put_json(struct bytes *out, const json_t *list) MUST_CHECK;

@@ -101,8 +101,3 @@ enum err answers_json(json_t *list, const struct answers_entry *e)
     list_set(&o, "together", json_boolean(e->together));
     return json_array_append_new(list, o) == 0 && able ? ERR_OK : ERR_NOMEM;
 }
-
-enum err answers_put_json(struct bytes *out, const json_t *list)
-{
-    return list_print(list, JSON_INDENT(1), out);
-}

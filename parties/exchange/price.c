@@ -13,7 +13,6 @@
 #include "protocols/gumbel.h"
 #include "protocols/measure.h"
 #include "protocols/score.h"
-#include "protocols/tape.h"
 
 #include <math.h>
 

@@ -21,7 +21,8 @@ enum err parcel_put_head(const struct study *study, uint64_t debits, struct byte
     return bytes_ok(out);
 }
 
-bool parcel_in_parts(const struct upload *part)
+/* Whether a vector is too long for one message, and goes in parts. */
+static bool in_parts(const struct upload *part)
 {
     return part->vector.size > MESSAGE_PART_MAX;
 }
@@ -30,7 +31,7 @@ enum err parcel_put_upload(const struct study *study, const struct upload *part,
                            bool replace, struct bytes *out)
 {
     struct upload head = *part; /* borrows */
-    if (parcel_in_parts(part))
+    if (in_parts(part))
         head.whole = false;
     bytes_put_u8(out, replace ? MESSAGE_REPLACE : MESSAGE_UPLOAD);
     bytes_put(out, study->terms.digest, 32);
@@ -70,7 +71,7 @@ static enum err put_block(const struct sealed_from *from, unsigned server, struc
 /* How many parts a server's vector goes in; only one server gets any. */
 static size_t parts_of(const struct upload *part, unsigned server)
 {
-    return part != NULL && server == part->split->given && parcel_in_parts(part)
+    return part != NULL && server == part->split->given && in_parts(part)
                ? (part->vector.size + MESSAGE_PART_MAX - 1) / MESSAGE_PART_MAX
                : 0;
 }

@@ -18,13 +18,11 @@
 
 /* The messages; `debits`: of this server's ledger, as far as it was seen. */
 enum err parcel_put_head(const struct study *study, uint64_t debits, struct bytes *out) MUST_CHECK;
-/* `part` may have its vector left out: parcel_in_parts(). */
+/* Without the vector, if that is too long for one message and goes in parts. */
 enum err parcel_put_upload(const struct study *study, const struct upload *part, unsigned server,
                            bool replace, struct bytes *out) MUST_CHECK;
 enum err parcel_put_part(const struct upload *part, uint64_t first, struct bytes *out) MUST_CHECK;
 enum err parcel_put_withdraw(const struct study *study, struct bytes *out) MUST_CHECK;
-/* Whether a vector is too long for one message, and goes in parts. */
-bool parcel_in_parts(const struct upload *part);
 
 /*
  * A parcel's file. `parts`: an upload's, or NULL: it is withdrawn. `debits`: for each server.

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "parties/study/study_uploads.h"
 
 #include <stdio.h>
 

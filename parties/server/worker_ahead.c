@@ -15,11 +15,8 @@ static const uint8_t about_noise[REQUEST_ATTEMPT_SIZE] = "noise ahead v1";
 #define PAUSE_LEAST_MS 5000
 #define PAUSE_MOST_MS 600000
 
-/*
- * Makes noise in an open session; true: there is no reason for another until something changes. The
- * log goes only to `words`: it is not an error that this ends whenever somebody asks for something.
- */
-static bool make_ahead(struct worker *w)
+/* The log goes only to `words`: it is no error that this ends whenever somebody asks for more. */
+bool worker_make_ahead(struct worker *w)
 {
     const bool stopped = w->setting->verdict(w->part, NULL) != ERR_OK;
     bool done = false;
@@ -39,11 +36,6 @@ static bool make_ahead(struct worker *w)
     worker_close_session(w);
     w->log.file = w->site->log->file;
     return e == ERR_OK && done;
-}
-
-void worker_make_ahead(struct worker *w)
-{
-    (void)make_ahead(w);
 }
 
 void worker_idle_from_now(struct worker *w)
@@ -81,6 +73,6 @@ void worker_tend_ahead(struct worker *w)
     memcpy(about, about_noise, sizeof about);
     w->words[0] = '\0';
     if (worker_open_session(w, NULL, about) == ERR_OK)
-        never = make_ahead(w);
+        never = worker_make_ahead(w);
     wait_for_next(w, never);
 }

@@ -107,7 +107,7 @@ static void join(struct worker *w, const struct bytes *propose)
     e = worker_open_session(w, propose, w->queue.joined);
     w->queue.joined_ms = clock_now_ms();
     if (e == ERR_OK && worker_is_about_noise(w->queue.joined)) {
-        worker_make_ahead(w);
+        (void)worker_make_ahead(w);
         return;
     }
     waiting = find(w, w->queue.joined);

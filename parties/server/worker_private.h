@@ -71,10 +71,11 @@ struct worker {
 
 /*
  * worker_ahead.c. Whether a session is for noise, and for nobody's run; what is done in such a
- * session, which is closed afterwards.
+ * session, which is closed afterwards: true if there is no reason for another until something
+ * changes.
  */
 bool worker_is_about_noise(const uint8_t about[REQUEST_ATTEMPT_SIZE]);
-void worker_make_ahead(struct worker *w);
+bool worker_make_ahead(struct worker *w);
 /* At server 0: opens such a session when the time has come; after a request it is put off. */
 void worker_tend_ahead(struct worker *w);
 void worker_idle_from_now(struct worker *w);

@@ -41,7 +41,10 @@ struct setting {
     /* If it fails, `stop` cleans up. */
     enum err (*start)(void **self, const struct setting_host *host);
     void (*stop)(void **self);
-    /* Of a server that does not run: lets it take part again. `stopped`: it took no part. */
+    /*
+     * Of a server that does not run: lets it take part again. `stopped`: it took no part. NULL:
+     * nothing is proved, so nothing stops a server.
+     */
     enum err (*resume)(struct store *store, struct audit *audit, bool *stopped);
 
     /*

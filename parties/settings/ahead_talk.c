@@ -1,7 +1,6 @@
 #include "parties/settings/ahead_talk.h"
 
 #include "base/hash.h"
-#include "parties/exchange/request.h"
 
 #include <sodium.h>
 #include <string.h>

@@ -117,14 +117,6 @@ static enum err spent_at(struct store *s, uint64_t number, struct spent *spent)
     return ERR_OK;
 }
 
-enum err store_left(struct store *s, uint64_t number, double *left)
-{
-    struct spent spent = {0};
-    const enum err e = spent_at(s, number, &spent);
-    *left = spent.left;
-    return e;
-}
-
 enum err store_run_is_over(struct store *s, bool *over)
 {
     uint64_t debits;
@@ -192,6 +184,7 @@ enum err store_start(struct store *s, const uint8_t run[REQUEST_RUN_SIZE],
         " SELECT COUNT(*), SUM(look), SUM(look AND run = ?1), (SELECT first FROM own) IS NOT NULL"
         " FROM paid",
         BYTES(run, REQUEST_RUN_SIZE));
+    struct spent last = {0};
     *start = (struct store_start){0};
     if (query_row(&q)) {
         start->debits = query_u64(&q);
@@ -200,7 +193,10 @@ enum err store_start(struct store *s, const uint8_t run[REQUEST_RUN_SIZE],
         start->begun = query_u64(&q) != 0;
     }
     TRY(query_end(&q));
-    return start->debits > 0 ? store_left(s, start->debits, &start->left) : ERR_OK;
+    if (start->debits > 0)
+        TRY(spent_at(s, start->debits, &last));
+    start->left = last.left;
+    return ERR_OK;
 }
 
 enum err store_other_analysts(struct store *s, const uint8_t run[REQUEST_RUN_SIZE], bool looks,

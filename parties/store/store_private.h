@@ -119,8 +119,6 @@ enum err store_append_entry(struct store *s, const struct bytes *entry,
  * than half of what it cost.
  */
 enum err store_run_is_over(struct store *s, bool *over) MUST_CHECK;
-/* What debit `number` left of rho. */
-enum err store_left(struct store *s, uint64_t number, double *left) MUST_CHECK;
 /* ERR_MISMATCH, logged, if the chain does not hold from its first entry on. */
 enum err store_check_ledger(struct store *s) MUST_CHECK;
 

@@ -69,9 +69,13 @@ static enum err derive(struct identity *id, const uint8_t seed[32], const uint8_
     return ERR_OK;
 }
 
-/* `old`: the identity whose signing key it keeps, or NULL. */
-static enum err make(struct identity **identity, const struct identity *old, uint32_t last_day,
-                     struct log *log)
+enum err identity_new(struct identity **identity, struct log *log)
+{
+    return identity_renew(identity, NULL, 0, log);
+}
+
+enum err identity_renew(struct identity **identity, const struct identity *old, uint32_t last_day,
+                        struct log *log)
 {
     uint8_t *seeds CLEAN(secret_release) = secret_new(SECRET_SIZE);
     struct identity *id CLEAN(identity_free) = secret_new(sizeof *id);
@@ -87,17 +91,6 @@ static enum err make(struct identity **identity, const struct identity *old, uin
     if (e != ERR_OK)
         return log_fail(log, e, "cannot make a key: %s", error_text(e));
     return memory_hand_over(identity, &id);
-}
-
-enum err identity_new(struct identity **identity, struct log *log)
-{
-    return make(identity, NULL, 0, log);
-}
-
-enum err identity_renew(struct identity **identity, const struct identity *old, uint32_t last_day,
-                        struct log *log)
-{
-    return make(identity, old, last_day, log);
 }
 
 void identity_free(struct identity **identity)

@@ -33,7 +33,7 @@ struct identity {
 
 /* A fresh one. Call secret_start() first. */
 enum err identity_new(struct identity **identity, struct log *log) MUST_CHECK;
-/* The same identity with a fresh CURVE key, good to the end of last_day (0: no end). */
+/* `old`, or for NULL a new one, with a fresh CURVE key good to the end of last_day (0: no end). */
 enum err identity_renew(struct identity **identity, const struct identity *old, uint32_t last_day,
                         struct log *log) MUST_CHECK;
 void identity_free(struct identity **identity);

@@ -2,8 +2,6 @@
 #include "aim/table/series.h"
 #include "parties/study/study_parse.h"
 
-#include <string.h>
-
 #define LOOK_SHARE 0.02 /* of the budget, by default */
 
 bool study_linked(const struct study *study, size_t owner)
@@ -103,11 +101,10 @@ static enum err find_kept(struct study_reading *r)
 {
     struct study *s = r->study;
     const char *name;
-    size_t i = 0;
+    size_t i;
     TRY(yaml_text(r->file, r->keep, "keep", &name));
-    while (i < s->owners && strcmp(s->owner[i].name, name) != 0)
-        i++;
-    if (i == s->owners || !study_linked(s, i))
+    i = study_find_owner(s, name);
+    if (i >= s->owners || !study_linked(s, i))
         return yaml_error(r->file, r->keep,
                           "keep is \"%.64s\"; it should name one of the owners that have a batch: "
                           "all its rows stay, with the others' columns missing where they lack "

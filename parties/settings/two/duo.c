@@ -38,14 +38,6 @@ static void stop(void **self)
     memory_free(self);
 }
 
-static enum err resume(struct store *store, struct audit *audit, bool *stopped)
-{
-    (void)store;
-    (void)audit;
-    *stopped = false; /* nothing is proved, so nothing stops a server */
-    return ERR_OK;
-}
-
 /* --- sessions --------------------------------------------------------------------------------- */
 
 static enum err open_net(struct duo *d)
@@ -172,7 +164,6 @@ const struct setting duo_setting = {.split = &two_split,
                                     .lanes = 1,
                                     .start = start,
                                     .stop = stop,
-                                    .resume = resume,
                                     .open = open_session,
                                     .close = close_session,
                                     .listen = listen,
