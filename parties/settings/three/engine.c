@@ -19,25 +19,11 @@ static void start_tape(struct three *g, const uint8_t id[TAPE_ID_SIZE])
     tape_plan(&g->tape, NOISE_GUMBEL, noise.gumbel);
 }
 
-/* --- security --------------------------------------------------------------------------------- */
-
-/* Whether servers prove to each other what they compute. */
-static bool proves(const struct study *study)
-{
-    switch (study->security) {
-    case STUDY_SEMI_HONEST:
-        return false;
-    case STUDY_ABORT:
-        return true;
-    }
-    return true;
-}
-
 enum err three_check(struct party *party, const struct study *study,
                      const struct check_guard *guard)
 {
     const struct check_limits limits = {.guard = *guard};
-    return proves(study) ? check_new(party, &limits) : ERR_OK;
+    return study->security == STUDY_ABORT ? check_new(party, &limits) : ERR_OK;
 }
 
 /* --- counts ----------------------------------------------------------------------------------- */
@@ -48,7 +34,7 @@ enum err three_new(struct three **engine, struct party *party, const struct stud
 {
     struct three *g CLEAN(three_free) = NULL;
     *engine = NULL;
-    if (proves(study) != party_proves(party))
+    if ((study->security == STUDY_ABORT) != party_proves(party))
         return ERR_MISUSE;
     TRY(memory_new(&g, 1));
     *g = (struct three){
@@ -112,18 +98,6 @@ static enum err spread(struct three *g)
         counts_sum_down(counts_query(g->counts, q), counts_query(g->counts, parent), index);
     }
     return ERR_OK;
-}
-
-/* Whether scores are of squares. */
-static bool squares(const struct three *g)
-{
-    switch (g->study->score) {
-    case AIM_L1:
-        return false;
-    case AIM_L2:
-        return true;
-    }
-    return false;
 }
 
 static enum err hold(void *self, const struct upload_name *upload, size_t count,
@@ -221,7 +195,7 @@ static enum err take_candidates(const struct three *g, struct engine_step *s)
                                           .penalty = s->price.penalty,
                                           .shift = s->price.plan.shift,
                                           .width = s->price.plan.width + 1, /* for differences */
-                                          .squared = squares(g)};
+                                          .squared = g->study->score == AIM_L2};
     for (uint32_t k = 0; k < a->queries; k++) {
         c[k] = (struct score_candidate){a->query[k], estimate};
         estimate += own->scope.counts->cells[a->query[k]];

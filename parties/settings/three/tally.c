@@ -365,20 +365,16 @@ static enum err count_linked(struct party *p, struct tally *t)
     static const uint32_t one = 1; /* an attribute of one value counts rows */
     static const uint16_t attribute = 0;
     struct records_query query = {.n = 1, .out = t->linked};
-    struct records_batch *batch CLEAN(memory_release) = NULL;
-    struct records_part *part CLEAN(memory_release) = NULL;
     const struct records_shape shape = {1, &one};
     const struct keyed *x = &t->keyed;
+    struct tally_work w CLEAN(work_free) = {0};
     if (t->study->link.min_linked == 0 || x->lists == 0)
         return ERR_OK;
-    TRY(memory_new(&batch, x->lists));
-    TRY(memory_new(&part, x->lists));
-    for (size_t k = 0; k < x->lists; k++) {
-        const struct planes *linked = &x->rows[k].linked;
-        part[k] = (struct records_part){.attributes = 1, .attribute = &attribute, .made = linked};
-        batch[k] = (struct records_batch){.records = linked->n, .part = &part[k], .parts = 1};
-    }
-    return records_count(p, &shape, batch, x->lists, &query, 1);
+    TRY(gather_made(&w, t->study, x));
+    for (size_t k = 0; k < x->lists; k++)
+        w.part[k] = (struct records_part){
+            .attributes = 1, .attribute = &attribute, .made = &x->rows[k].linked};
+    return records_count(p, &shape, w.batch, w.batches, &query, 1);
 }
 
 enum err tally_finish(struct party *p, struct tally *t)
