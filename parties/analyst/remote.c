@@ -159,6 +159,15 @@ static struct words_text name_of(const struct ask *ask)
     return name;
 }
 
+/* A server that always fails would take the whole budget. */
+static enum err lost_too_often(const struct remote *r, const char *what)
+{
+    return log_fail(r->log, ERR_LOST,
+                    "%d %s in a row were lost, so the run stops before it spends more. Repair the "
+                    "server that is named above, then continue with the same command",
+                    LOST_MOST, what);
+}
+
 /* The request is lost, and so is what it cost: asks for it again as the next one. */
 static enum err skip(struct remote *r, const struct ask *a, unsigned in_a_row,
                      const struct bytes **bytes)
@@ -170,12 +179,8 @@ static enum err skip(struct remote *r, const struct ask *a, unsigned in_a_row,
                         name_of(a).text);
     log_warn(r->log, "%s is lost: what it took of the budget is spent, and it has no answer",
              name_of(a).text);
-    if (in_a_row == LOST_MOST) /* else a server that always fails takes the whole budget */
-        return log_fail(
-            r->log, ERR_LOST,
-            "%d rounds in a row were lost, so the run stops before it spends more. Repair the "
-            "server that is named above, then continue with the same command",
-            LOST_MOST);
+    if (in_a_row == LOST_MOST)
+        return lost_too_often(r, "rounds");
     log_warn(r->log, "it is asked anew, at the same price");
     return run_state_skip(r->state, a, bytes);
 }
@@ -186,12 +191,7 @@ static enum err lose_step(struct remote *r, const struct ask *a, unsigned *lost)
     *lost = 1;
     log_warn(r->log, "%s is lost: what it took of the budget is spent%s", name_of(a).text,
              a->kind == ASK_GRADIENT ? ", and the classifier learns nothing from it" : "");
-    if (++r->lost_steps < LOST_MOST) /* else a server that always fails takes the whole budget */
-        return ERR_OK;
-    return log_fail(r->log, ERR_LOST,
-                    "%d steps in a row were lost, so the run stops before it spends more. Repair "
-                    "the server that is named above, then continue with the same command",
-                    LOST_MOST);
+    return ++r->lost_steps < LOST_MOST ? ERR_OK : lost_too_often(r, "steps");
 }
 
 /* The answer is here already, or is asked for until it comes. *lost: how often it was lost. */

@@ -121,17 +121,13 @@ static enum err load_measurements(struct refitting *r)
     r->found->rows_per_person = found.rows_per_person;
     r->rho = found.rho;
     TRY(memory_new(&r->result, 1));
-    r->result->measurement = found.measurement;
-    r->result->measurements = found.measurements;
-    found.measurement = NULL;
-    r->result->sweep = found.sweep;
-    found.sweep = NULL;
-    r->result->merges = found.merges;
-    found.merges = NULL;
-    r->result->assess = found.assess;
-    found.assess = NULL;
-    r->result->kept_scores = found.scores;
-    found.scores = NULL;
+    *r->result = (struct aim_result){.measurement = found.measurement,
+                                     .measurements = found.measurements,
+                                     .sweep = found.sweep,
+                                     .merges = found.merges,
+                                     .assess = found.assess,
+                                     .kept_scores = found.scores};
+    found = (struct output_found){.known = found.known, .knowns = found.knowns};
     if (found.knowns > KNOWN_MAX)
         return log_fail(r->log, ERR_FORMAT, "%s: known has more than %d margins", path, KNOWN_MAX);
     for (; r->known.count < found.knowns; r->known.count++) {

@@ -183,9 +183,8 @@ static void describe(const struct plot *p)
     for (size_t i = 0; i < p->s->ranges; i++)
         if (height(p, i, p->bar[i].model) > height(p, most, p->bar[most].model))
             most = i;
-    text_put(p->r->out, "Histogram of ");
-    html_text(p->r->out, p->s->a->name);
-    text_put(p->r->out, ", %zu bars from ", p->s->ranges);
+    html_between(p->r->out, "Histogram of ", p->s->a->name, ", ");
+    text_put(p->r->out, "%zu bars from ", p->s->ranges);
     html_text(p->r->out, domain_print(p->s->a, p->s->slot[0].low, 6, low));
     html_between(p->r->out, " to ", domain_print(p->s->a, report_slots_last(p->s), 6, high),
                  "; highest: ");

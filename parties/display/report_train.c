@@ -87,12 +87,11 @@ static void classes(const struct train_page *p)
 
 static void put_figure(const struct train_page *p, const char *what, struct tested_figure f)
 {
-    text_put(p->out, "<tr><th scope=\"row\">");
-    html_text(p->out, what);
+    html_between(p->out, "<tr><th scope=\"row\">", what, "</th>");
     if (isnan(f.value))
-        text_put(p->out, "</th><td class=\"n\">noise alone</td></tr>\n");
+        text_put(p->out, "<td class=\"n\">noise alone</td></tr>\n");
     else
-        text_put(p->out, "</th><td class=\"n\">%.3f &plusmn; %.3f</td></tr>\n", f.value, f.error);
+        text_put(p->out, "<td class=\"n\">%.3f &plusmn; %.3f</td></tr>\n", f.value, f.error);
 }
 
 /* How often rows of each score are of the class. */

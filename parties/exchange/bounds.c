@@ -89,7 +89,6 @@ static enum err find_room_of_sweeps(const struct study *study, struct score_boun
     struct score_bounds most = *b;
     struct price_sweep sweep;
     uint64_t scores, set;
-    b->room = b->bits;
     if (price_sweep(study, &sweep) != ERR_OK ||
         scores_multiplier(sweep.least_sigma, &scores, NULL) != ERR_OK ||
         measure_multiplier(sweep.least_sigma_of_set, &set, NULL) != ERR_OK)
@@ -118,7 +117,6 @@ static enum err find_room(const struct study *study, struct score_bounds *b, str
                               .candidates = study->workload->queries,
                               .bounds = *b,
                               .score = study->score};
-    b->room = b->bits;
     if (!method_of(study)->selects || price_schedule(study, &start) != ERR_OK || start.finished ||
         measure_multiplier(start.sigma, &multiplier, NULL) != ERR_OK)
         return ERR_OK;
@@ -153,6 +151,7 @@ enum err bounds_new(struct bounds **bounds, const struct study *study, struct lo
         return log_fail(log, ERR_RANGE,
                         "counts could need %u bits, more than the %d carried; lower max_rows",
                         b->counts.bits, SCORE_BITS_MAX);
+    b->counts.room = b->counts.bits;
     TRY(study->sweeps > 0 ? find_room_of_sweeps(study, &b->counts, log)
                           : find_room(study, &b->counts, log));
     return memory_hand_over(bounds, &b);

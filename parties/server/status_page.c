@@ -194,9 +194,8 @@ static void owner_row(const struct status *s, size_t i, struct bytes *out)
     const struct words_text time = date_text(atomic_load(&s->owner[i].time));
     const bool left_out = atomic_load(&s->owner[i].left_out);
     const enum mood mood = left_out ? BAD : state == UPLOAD_COMPLETE ? GOOD : WAITING;
-    text_put(out, "<tr><th scope=\"row\">");
-    html_text(out, s->study->owner[i].name);
-    text_put(out, "</th><td><span class=\"%s\">", moods[mood].class);
+    html_between(out, "<tr><th scope=\"row\">", s->study->owner[i].name, "</th>");
+    text_put(out, "<td><span class=\"%s\">", moods[mood].class);
     switch (state) {
     case UPLOAD_NOTHING:
         text_put(out, "&ndash; nothing yet");
