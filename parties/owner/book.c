@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "parties/exchange/price.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 
 #define FILE_LIMIT ((size_t)4 << 20)
 #define FINGERPRINT 35
+#define STEPS 64 /* from below, to an epsilon that gives no more than itself */
 
 static const char head[] =
     "# What this key has sent to Trefoil studies (trefoil share --book): their budgets add up for\n"
@@ -166,7 +168,7 @@ struct book_entry book_entry_of(const struct study *study, const struct ledger_l
         .delta = study->delta,
         .rho = limits->rho,
         .epsilon_slack = limits->epsilon_slack,
-        .delta_slack = limits->delta_slack,
+        .delta_slack = limits->delta_slack + price_rows_slack(study),
     };
     memcpy(e.study, study->name, sizeof e.study);
     return e;
@@ -196,6 +198,7 @@ bool book_counts(const struct book *b, const struct book_entry *entry)
 struct totals {
     struct book_sum sum;
     double epsilon_slack, delta_slack;
+    double at_zero; /* the same for an epsilon of 0 in the place of each study's own */
 };
 
 static void add(struct totals *t, const struct book_entry *e)
@@ -206,24 +209,38 @@ static void add(struct totals *t, const struct book_entry *e)
     t->sum.delta += e->delta;
     t->epsilon_slack += e->epsilon_slack;
     t->delta_slack += e->delta_slack;
+    t->at_zero += e->delta_slack * exp(-e->epsilon);
 }
 
-/* Slack is set aside as in budget_plan(). The sum of the epsilons is a bound by itself. */
+/*
+ * What the sum of rho gives if no more than this epsilon comes out. Slack is set aside as in
+ * budget_plan(). It is at most 1 + e^epsilon times a distance, and the epsilon is that of all
+ * together (docs/proofs.md, "The ledger").
+ */
+static double bound_at(const struct totals *t, double epsilon)
+{
+    const double slack = t->delta_slack + t->at_zero * exp(epsilon);
+    /* 2^-40 is far more than the rounding of these sums */
+    const double delta = (t->sum.delta - slack) * exp(-t->epsilon_slack / 2) * (1 - 0x1p-40);
+    return t->epsilon_slack + budget_epsilon(t->sum.rho * (1 + 0x1p-40), delta);
+}
+
+/* The sum of the epsilons is a bound by itself. */
 struct book_sum book_add_up(const struct book *b, const struct book_entry *but,
                             const struct book_entry *also)
 {
     const struct book_entry *left_out = but == NULL ? NULL : find(b, but);
     struct totals t = {.sum = {0}};
-    double delta, epsilon;
+    double epsilon = 0;
     for (size_t i = 0; i < b->entries; i++)
         if (states[b->entry[i].state].counts && &b->entry[i] != left_out)
             add(&t, &b->entry[i]);
     if (also != NULL)
         add(&t, also);
-    /* 2^-40 is far more than the rounding of these sums */
-    delta = (t.sum.delta - t.delta_slack) * exp(-t.epsilon_slack / 2) * (1 - 0x1p-40);
-    epsilon = t.epsilon_slack + budget_epsilon(t.sum.rho * (1 + 0x1p-40), delta);
-    if (epsilon < t.sum.epsilon)
+    for (unsigned k = 0; k < STEPS; k++)
+        epsilon = bound_at(&t, epsilon);
+    epsilon *= 1 + 0x1p-30;
+    if (epsilon < t.sum.epsilon && bound_at(&t, epsilon) <= epsilon)
         t.sum.epsilon = epsilon;
     return t.sum;
 }

@@ -7,6 +7,7 @@
 
 #include "aim/budget/budget.h"
 #include "harness/process.h"
+#include "parties/exchange/price.h"
 #include "parties/owner/book.h"
 #include "parties/owner/courier.h"
 #include "parties/owner/owner_secret.h"
@@ -673,6 +674,36 @@ TEST(a_book_counts_each_study_once)
     assert_int_equal(sum_of(path, NULL, NULL).studies, 3);
     in_book(path, "x", BOOK_SENT, 1);
     assert_int_equal(sum_of(path, NULL, NULL).studies, 4);
+}
+
+/* What noise misses costs 1 + e^epsilon times as much, with the epsilon of all studies together. */
+TEST(slack_grows_with_the_sum)
+{
+    struct support_study s CLEAN(support_study_free);
+    const struct book_entry one = entry("one", BOOK_SENT, 3);
+    NEW_STUDY(&s, NULL, .owners = 1);
+    const char *path = support_path(&s, "o0.book");
+    for (unsigned i = 0; i < 8; i++)
+        in_book(path, (const char[]){(char)('a' + i), '\0'}, BOOK_SENT, 3);
+    const struct book_sum sum = sum_of(path, NULL, NULL);
+    const double slack = 8e-9 * (1 + exp(sum.epsilon)) / (1 + exp(3));
+    assert_true(sum.studies == 8 && sum.epsilon < 10);
+    assert_true(budget_rho(ACCOUNTING_ZCDP, sum.epsilon - 8e-3, (8e-6 - slack) * exp(-4e-3)) >=
+                8 * one.rho);
+}
+
+/* Also where a keeper decrypts rows, for which a delta is set aside that no request spends. */
+TEST(a_books_line_gives_what_its_study_promises)
+{
+    static const char *const part[] = {"    max_rows: 3000\n    as: records\n"};
+    struct support_study s CLEAN(support_study_free);
+    struct ledger_limits limits;
+    NEW_STUDY(&s, NULL, .owners = 1, .two = true, .epsilon = 3, .part = part);
+    OK(price_limits(s.study, &limits, NULL));
+    const struct book_entry e = book_entry_of(s.study, &limits, BOOK_SENT);
+    const double rho = budget_rho(s.study->accounting, e.epsilon - e.epsilon_slack,
+                                  (e.delta - e.delta_slack) * exp(-e.epsilon_slack / 2));
+    assert_true(rho >= e.rho && rho < e.rho + 0x1p-36);
 }
 
 /* Replaces `find`, and returns the result of reading that. */
