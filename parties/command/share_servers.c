@@ -143,13 +143,19 @@ enum err share_remember_terms(const struct share *s)
     return s->fingerprint != NULL ? ERR_OK : e;
 }
 
-/* Rows that come too late are stored all the same. */
-static void tell_late(const struct share *s)
+/* Whether a server has been seen to have made a debit. */
+static bool has_paid(const struct share *s)
 {
     uint64_t debits = 0;
     for (unsigned i = 0; i < s->study->servers; i++)
         debits += witness_debits(&s->witness, i);
-    if (debits > 0 && !s->study->late_join && s->study->link.min_linked == 0)
+    return debits > 0;
+}
+
+/* Rows that come too late are stored all the same. */
+static void tell_late(const struct share *s)
+{
+    if (has_paid(s) && !s->study->late_join && s->study->link.min_linked == 0)
         puts("a run has begun: it counts this upload only if that was here before "
              "(late_uploads: wait)");
 }
@@ -181,6 +187,15 @@ enum err share_send(struct share *s)
     return e == ERR_OK ? noted : e;
 }
 
+/*
+ * A look before the withdrawal opened something of the rows, and stays paid for. Of a parcel nobody
+ * knows: its head may have been asked for long before.
+ */
+static bool may_have_looked(const struct share *s)
+{
+    return s->study->link.min_linked > 0 && (s->keep != NULL || has_paid(s));
+}
+
 enum err share_note_withdrawal(struct share *s, const struct receipt *receipt, bool whole)
 {
     if (whole)
@@ -188,7 +203,14 @@ enum err share_note_withdrawal(struct share *s, const struct receipt *receipt, b
     else
         puts("no server holds an upload of this owner now");
     TRY(share_load_book(s));
-    return book_counts(&s->book, &s->entry) ? share_note(s, BOOK_WITHDRAWN) : ERR_OK;
+    if (!book_counts(&s->book, &s->entry))
+        return ERR_OK;
+    if (!may_have_looked(s))
+        return share_note(s, BOOK_WITHDRAWN);
+    puts(
+        "a run may have counted linked rows before (min_linked), which stays paid for: the budget\n"
+        "book still counts this study");
+    return ERR_OK;
 }
 
 enum err share_withdraw(struct share *s)

@@ -354,12 +354,20 @@ static enum err withdraw(struct courier *c, unsigned server, void *self)
     return ERR_OK;
 }
 
+static enum err look(struct courier *c, unsigned server, void *self)
+{
+    (void)self;
+    return look_at_server(c, server);
+}
+
 enum err courier_withdraw(struct courier *c, struct receipt *receipt, bool *whole)
 {
     struct withdrawal w = {.receipt = receipt};
     *receipt = (struct receipt){.state = RECEIPT_WITHDRAWN, .owner = c->o.owner};
     for (unsigned i = 0; i < c->o.study->servers; i++)
         TRY(courier_persist(c, i, withdraw, &w));
+    for (unsigned i = 0; c->o.study->link.min_linked > 0 && i < c->o.study->servers; i++)
+        TRY(courier_persist(c, i, look, NULL));
     *whole = w.had == c->o.study->servers && !w.differ;
     return ERR_OK;
 }

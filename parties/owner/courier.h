@@ -48,7 +48,10 @@ enum err courier_upload(struct courier *courier, const struct upload parts[], bo
  * the upload, so that a run that waits for that finds it.
  */
 enum err courier_noise(struct courier *courier, const struct split *split) MUST_CHECK;
-/* Has all servers delete the owner's upload. *whole: all had the one that the receipt names. */
+/*
+ * Has all servers delete the owner's upload. *whole: all had the one that the receipt names. Where
+ * a look may have been taken before (min_linked), asks for their ledgers after that.
+ */
 enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool *whole) MUST_CHECK;
 
 /*

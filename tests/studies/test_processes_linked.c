@@ -152,11 +152,21 @@ TEST(looks_run_out)
     assert_int_equal(looks(&c), 3);
 }
 
+static void withdraw_and_share(struct scene *c, unsigned owner)
+{
+    EXPECT(0, file(c, "withdraw.log"), 30, "share", c->s.path, "--key", file(c, "o%u.key", owner),
+           "--withdraw");
+    EXPECT(0, file(c, "share.log"), 30, "share", c->s.path, file(c, "o%u.csv", owner), "--key",
+           file(c, "o%u.key", owner));
+}
+
 /* No two owners write a person in the same way: the run stops, again at the same small cost. */
 TEST(a_run_with_too_few_linked_rows_stops_before_it_spends)
 {
     struct scene c CLEAN(scene_free) = scene_new(&few_looks);
     begin(&c, person_of_its_own);
+    withdraw_and_share(&c, 0);
+    file_says(file(&c, "o0.book"), "withdrawn");
     for (unsigned again = 0; again < 2; again++) {
         expect_code(run_study(&c, "a.key", 0), 6, file(&c, "run%u.log", 0));
         EACH(file_says, file(&c, "run%u.log", 0), "asks for at least 90 linked rows (min_linked)",
@@ -164,6 +174,10 @@ TEST(a_run_with_too_few_linked_rows_stops_before_it_spends)
         check_logs(&c);
         assert_int_equal(looks(&c), 1);
     }
+    /* a look that was opened stays so, whoever withdraws */
+    withdraw_and_share(&c, 1);
+    file_says(file(&c, "withdraw.log"), "book still counts this study");
+    assert_false(support_contains(file(&c, "o1.book"), "withdrawn"));
     /* once this is fixed they are linked in another run, which finds the rest of the budget */
     for (unsigned i = 0; i < OWNERS; i++) {
         unname_persons(&c, i);
