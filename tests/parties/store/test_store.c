@@ -2,6 +2,7 @@
 #include "tests/support/stores.h"
 
 #include "parties/settings/three/split.h"
+#include "parties/store/store_sorted.h"
 #include "parties/study/study_uploads.h"
 
 #include <sqlite3.h>
@@ -235,6 +236,15 @@ static off_t log_size(struct stores_bench *b)
     return st.st_size;
 }
 
+/* How much server 0 keeps of what it counted of an upload. */
+static size_t counted_of(struct stores_bench *b, const uint8_t digest[32])
+{
+    struct bytes counted CLEAN(bytes_clear) = {0};
+    OK(store_counted(b->store[0], digest, &counted));
+    return counted.size;
+}
+
+/* What was counted of it goes with it. */
 TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
 {
     struct stores_bench b CLEAN(bench_free) = bench_new();
@@ -261,7 +271,10 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
     OK(store_put(b.store[0], &b.parts[0], true, &complete)); /* the same */
     store_use(b.store[0], false);
 
+    OK(store_put_counted(b.store[0], before.digest, &packed));
+    assert_int_equal(counted_of(&b, before.digest), packed.size);
     OK(store_put(b.store[0], &other[0], true, &complete));
+    assert_int_equal(counted_of(&b, before.digest), 0);
     struct upload_entry after = entry_of(&b, 0);
     assert_int_equal(after.state, UPLOAD_COMPLETE);
     assert_memory_not_equal(after.digest, before.digest, 32);
@@ -270,10 +283,12 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
     assert_memory_equal(list[0].id, other[0].id, UPLOAD_ID_SIZE);
     memory_free(&list);
 
+    OK(store_put_counted(b.store[0], after.digest, &packed));
     OK(store_batch(b.store[0]));
     OK(store_withdraw(b.store[0], 1));
     OK(store_batch_end(b.store[0], ERR_OK));
     assert_int_equal(log_size(&b), 0);
+    assert_int_equal(counted_of(&b, after.digest), 0);
     OK(store_withdraw(b.store[0], 1)); /* again is fine */
     before = entry_of(&b, 0);
     assert_int_equal(before.state, UPLOAD_WITHDRAWN);
@@ -289,6 +304,21 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
     assert_int_equal(store_withdraw(b.store[0], 1), ERR_MISUSE);
     for (unsigned i = 0; i < 3; i++)
         upload_clear(&other[i]);
+}
+
+TEST(what_was_counted_is_purged_with_uploads)
+{
+    struct stores_bench b CLEAN(bench_free) = bench_new();
+    struct bytes statement CLEAN(bytes_clear) = {0};
+    struct upload_entry entry;
+    bool complete;
+    OK(store_put(b.store[0], &b.parts[0], false, &complete));
+    entry = entry_of(&b, 0);
+    OK(store_put_counted(b.store[0], entry.digest,
+                         &(struct bytes){.data = (uint8_t[]){9}, .size = 1}));
+    assert_true(counted_of(&b, entry.digest) > 0);
+    OK(store_purge(b.store[0], b.server[0], &statement));
+    assert_int_equal(counted_of(&b, entry.digest), 0);
 }
 
 /*
