@@ -422,6 +422,9 @@ LATTICE_MARKS := $(addprefix -Wl$(comma)--wrap=lattice_,ternary errors flood low
 $(OUT)/tests/test_lattice: WRAP := $(LATTICE_MARKS)
 $(OUT)/tests/test_two_engine: WRAP := $(LATTICE_MARKS) -Wl,--wrap=pair_pick_verify,--wrap=pair_hello,--wrap=store_seal
 
+# What the ends of joint noise enter is kept.
+$(OUT)/tests/test_pair_joint_noise: WRAP := -Wl,--wrap=program_run
+
 # Pauses are counted, and not waited for.
 $(OUT)/tests/test_run: WRAP := -Wl,--wrap=clock_pause
 

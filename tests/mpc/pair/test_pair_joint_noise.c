@@ -6,6 +6,7 @@
 
 #include "mpc/pair/joint_noise.h"
 #include "mpc/pair/own_noise.h"
+#include "mpc/pair/program.h"
 #include "tests/support/pair_ends.h"
 #include "tests/support/statistics.h"
 
@@ -152,15 +153,73 @@ TEST(samples_have_the_deviation_of_all_three_parts)
     memory_free_all(&x, &out[0], &out[1]);
 }
 
+/* --- what each end enters ---------------------------------------------------------------------- */
+
+#define SHARED ((size_t)200) /* a portion and a part of one */
+#define LANES ((size_t)128)
+#define COINS ((size_t)8 * 64)
+
+static const struct pair_program *joint;
+static uint64_t entered[2][2][(COINS + 47) * LANES / 64]; /* by an end, in the first portions */
+
+static enum err spy(void *self, size_t portion, enum pair_end end, uint64_t *bits)
+{
+    TRY(joint->enter(self, portion, end, bits));
+    if (portion < 2)
+        memcpy(entered[end][portion], bits, (joint->size(self, portion).bits[end] + 63) / 64 * 8);
+    return ERR_OK;
+}
+
+__typeof__(program_run) __real_program_run, __wrap_program_run;
+enum err __wrap_program_run(struct pair_run **run, struct pair *pair,
+                            const struct pair_program *program, void *self, size_t portions)
+{
+    static struct pair_program spied;
+    joint = program;
+    spied = *program;
+    spied.enter = spy;
+    return __real_program_run(run, pair, &spied, self, portions);
+}
+
+static unsigned bit_of(enum pair_end end, size_t bit, size_t i)
+{
+    const size_t portion = i / LANES, lanes = portion == 0 ? LANES : SHARED - LANES,
+                 at = bit * lanes + i % LANES;
+    return entered[end][portion][at / 64] >> (at % 64) & 1;
+}
+
+/* z + 128 of the coins of both: neither end's alone say anything of it. */
+static unsigned sample_of(size_t i)
+{
+    unsigned node = 1;
+    for (unsigned k = 0; k < 8; k++) {
+        uint64_t coin = 0;
+        for (unsigned b = 0; b < 64; b++)
+            coin |= (uint64_t)(bit_of(0, 64 * k + b, i) ^ bit_of(1, 64 * k + b, i)) << b;
+        node = 2 * node + (coin < joint_threshold[node]);
+    }
+    return node - 256;
+}
+
+static void are_fresh(enum pair_end end, size_t bits)
+{
+    for (size_t b = 0; b < bits; b++) {
+        size_t ones = 0;
+        for (size_t i = 0; i < SHARED; i++)
+            ones += bit_of(end, b, i);
+        assert_in_range(ones, SHARED / 4, 3 * SHARED / 4); /* 7 deviations */
+    }
+}
+
 /*
  * The own part is what the server gave, so the rest is a multiple of h: of z + 128 + r at the
- * keeper, which says nothing of z, as r covers all 47 bits.
+ * keeper, which says nothing of z, as r covers all 47 bits; and z is of the coins of both.
  */
 TEST(what_is_shared_is_a_multiple_of_h)
 {
     struct pair *end[2] CLEAN(pair_ends_free);
-    const size_t n = 200; /* a portion and a part of one */
-    uint64_t out[2][200], own[2][200];
+    const size_t n = SHARED;
+    uint64_t out[2][SHARED], own[2][SHARED];
     struct pair_run *run[2] CLEAN(pair_runs_free) = {NULL};
     double count[256] = {0}, square = 0;
     OK(pair_ends_new(end));
@@ -178,12 +237,14 @@ TEST(what_is_shared_is_a_multiple_of_h)
         const int64_t z = (int64_t)(out[0][i] - own[0][i] + out[1][i] - own[1][i]);
         assert_int_equal((out[0][i] - own[0][i]) % (uint64_t)H, 0);
         assert_int_equal((out[1][i] - own[1][i]) % (uint64_t)H, 0);
-        assert_true(z / H >= -128 && z / H <= 127);
+        assert_int_equal(z / H + 128, sample_of(i));
         count[z / H + 128]++;
         square += (double)(z / H) * (double)(z / H);
     }
     assert_true(fabs(square / (double)n / 61.44 - 1) < 7 * sqrt(2 / (double)n));
     assert_true(count[128] < 40); /* of some ten */
+    are_fresh(PAIR_KEEPER, COINS);
+    are_fresh(PAIR_PROVIDER, COINS + 47);
 }
 
 TEST(no_samples_are_refused)

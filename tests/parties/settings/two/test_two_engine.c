@@ -378,6 +378,20 @@ static enum err run_method(const struct duet *d, const struct aim_backend *backe
     return copula_run(copula, &options, backend, log);
 }
 
+/* As the study accounts for a selection; what noise misses is set aside. */
+static void is_priced(const struct study *study, const struct ask *a, const struct ask_price *p)
+{
+    const struct ask_slack slack = price_slack(study);
+    mpq_t right;
+    mpq_init(right);
+    OK(ledger_select_cost(right, study->accounting, a->epsilon, slack.select, a->multiplier));
+    mpq_add(right, right, p->measuring);
+    assert_int_not_equal(mpq_equal(p->cost, right), 0);
+    assert_true(slack.candidate.tau > 0 && p->epsilon_slack == slack.marginal &&
+                p->delta_slack == ask_delta(slack.measured, 1) + ask_delta(slack.candidate, 1));
+    mpq_clear(right);
+}
+
 /* Nothing that prices or proofs do not hold for: each is refused before anything is sent. */
 static enum err refuse_bad_requests(struct duet_seat *s)
 {
@@ -400,6 +414,7 @@ static enum err refuse_bad_requests(struct duet_seat *s)
     s->engine->log = NULL;
     estimate[0] = most;
     TRY(g.ops->prepare(g.self, &good, &step));
+    is_priced(s->d->s.study, &good, &step.price);
     g.ops->clear(&step);
     for (unsigned k = 0; k < 2; k++, bad = good) {
         bad.multiplier = multiplier[k];
@@ -646,10 +661,11 @@ TEST(what_no_server_sends_is_named)
 
 TEST(requests_outside_the_study_are_refused)
 {
-    static const char *const more[] = {NULL, "score: l2\n"};
-    for (unsigned k = 0; k < 2; k++) {
+    static const char *const more[] = {NULL, "score: l2\n", "noise_by: joint\n"};
+    for (unsigned k = 0; k < 3; k++) {
         struct duet *d CLEAN(duet_free) = duet_new(
-            OPTIONS(.owners = 1, .two = true, .rounds = 3, .epsilon = 2, .more = more[k]));
+            OPTIONS(.owners = 1, .two = true, .rounds = 3, .epsilon = 2, .more = more[k],
+                    .accounting = k == 0 ? ACCOUNTING_GAUSSIAN : ACCOUNTING_ZCDP));
         d->refuses = true;
         run_duet(d);
     }
@@ -1177,15 +1193,20 @@ TEST(what_a_server_sees_has_all_the_noise_that_is_paid_for)
     audit("noise_by: owner\n");
 }
 
-/* However few a round takes, and whatever is left: no draw is for the words of one round. */
+/*
+ * However few a round takes, and whatever is left: no draw is for the words of one round. Nor is a
+ * word of one tape drawn for another.
+ */
 TEST(own_parts_of_joint_noise_are_drawn_ahead)
 {
     static const uint8_t id[32] = {7};
     static const uint64_t run[OWN_REELS] = {[OWN_PARTS] = 30};
-    struct own_tape t CLEAN(own_tape_free);
+    struct own_tape t CLEAN(own_tape_free), other CLEAN(own_tape_free) = {.id = {0}};
     const struct own_reel *r = &t.reel[OWN_PARTS];
     uint64_t part[2][4] = {{0}}, drawn;
     OK(own_tape_start(&t, id, run));
+    OK(own_tape_start(&other, id, run));
+    assert_memory_not_equal(r->word, other.reel[OWN_PARTS].word, 4 * sizeof *r->word);
     for (size_t i = 0; i < 3 * OWN_TAPE_LEAST / 4; i++) {
         drawn = r->before + r->words;
         OK(own_tape_parts(&t, part[i % 2], 4));
