@@ -1036,6 +1036,10 @@ TEST(a_word_of_noise_is_taken_once)
     uint64_t unused = first->word[NOISE_GAUSS][least - 1];
     first->used[NOISE_GAUSS] = least - 1;
     first->used[NOISE_GUMBEL] = least;
+    first->place.of[0] ^= 1; /* nor what is of another session's tape */
+    own_tape_return(&t, first);
+    assert_int_equal(first->used[NOISE_GAUSS], least - 1);
+    first->place.of[0] ^= 1;
     own_tape_return(&t, first);
     own_tape_return(&t, first); /* which gives nothing back twice */
     assert_int_equal(first->word[NOISE_GAUSS][least - 1], 0);
