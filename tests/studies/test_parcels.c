@@ -333,6 +333,31 @@ TEST(acts_count_in_their_order)
     OK(upload(&b, b.me, b.now + 5, b.parts, false));
 }
 
+/* Whoever carries or issues tokens has those of others. */
+TEST(a_token_is_good_for_blocks_of_its_key_alone)
+{
+    struct identity *issuer CLEAN(identity_free) = NULL, *guest CLEAN(identity_free) = NULL;
+    char key[IDENTITY_TEXT_SIZE], more[IDENTITY_TEXT_SIZE + 80];
+    struct bytes m CLEAN(bytes_clear) = {0}, block CLEAN(bytes_clear) = {0};
+    struct token t;
+    OK(secret_start());
+    OK(identity_new(&issuer, &quiet));
+    OK(identity_new(&guest, &quiet));
+    public_identity_text(&issuer->public, key);
+    snprintf(more, sizeof more, "min_owners: 1\nopen_owners: {issuer: %s, max: 9, max_rows: 40}\n",
+             key);
+    struct blocks b CLEAN(blocks_free) = blocks_new(more);
+    OK(token_make(&t, b.c.s.study, issuer, 4, guest->public.sign));
+    OK(parcel_put_withdraw(b.c.s.study, &m));
+    for (unsigned own = 0; own < 2; own++) {
+        const struct sealed_from from = {
+            .study = b.c.s.study, .me = own == 0 ? issuer : guest, .token = &t, .serial = b.now};
+        block.size = 0;
+        OK(sealed_make(&from, 0, &m, &block));
+        assert_int_equal(bring(&b, &block), own == 0 ? ERR_PEER : ERR_OK);
+    }
+}
+
 /* Whose rows they are is in the seal: nobody sends another's as its own, or for another server. */
 TEST(what_its_owner_did_not_seal_for_this_server_is_cut)
 {
