@@ -33,7 +33,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define THREADS 2
 #define BLOCKS 4

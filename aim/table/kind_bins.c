@@ -7,7 +7,6 @@
 #include "base/random.h"
 
 #include <math.h>
-#include <stdio.h>
 
 static uint32_t code_of(const struct domain_attribute *a, const char *text)
 {

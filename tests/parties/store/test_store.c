@@ -5,7 +5,6 @@
 #include "parties/store/store_sorted.h"
 #include "parties/study/study_uploads.h"
 
-#include <sqlite3.h>
 #include <sys/stat.h>
 
 /* Server 1's message to server 2. */

@@ -11,7 +11,6 @@
 #include "parties/store/store_backup.h"
 #include "protocols/range.h"
 
-#include <sqlite3.h>
 
 static const uint8_t session_id[32] = {9};
 
