@@ -84,6 +84,10 @@ TEST(terms_say_who_is_the_provider)
     assert_true(strstr(text, "servers") != NULL);
 }
 
+/* In the place of the second owner, others whom tokens admit. */
+#define SECOND "  - {name: o1, max_rows: 300, key: @4}\n"
+#define OPEN "min_owners: 1\nopen_owners: {issuer: @7, max: 5, max_rows: 2}\n"
+
 /* Each is refused with advice, and nothing else is said. */
 TEST(what_needs_three_servers_is_refused)
 {
@@ -102,6 +106,9 @@ TEST(what_needs_three_servers_is_refused)
         {"method: copula\n", "rounds: 4\n", ""},
         {"method: copula\n", "rounds: sweeps\n", ""},
         {"method: copula\n", "rounds: 4\nscore: l2\n", "write l1, or leave this key out"},
+        {SECOND, "noise_by: both\n" OPEN, ""},
+        {SECOND, "noise_by: owner\n" OPEN, "of one owner does the owner make it"},
+        {SECOND, "score: l2\n" OPEN, "write l1, or leave this key out"},
         {"key: @0}\n", "key: @0, ranks: [there]}\n", "run on one machine each: take ranks out"},
         {"max_rows: 500", "max_rows: 500, as: records", ""},
         {"max_rows: 500", "max_rows: 500, as: records, pad_to: 2000000", "take more than 268"},
