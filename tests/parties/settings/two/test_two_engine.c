@@ -427,6 +427,9 @@ static enum err refuse_bad_requests(struct duet_seat *s)
     assert_int_equal(g.ops->prepare(g.self, &bad, &step), ERR_REFUSED);
     bad = (struct ask){.kind = ASK_LOOK, .multiplier = 1000};
     assert_int_equal(g.ops->prepare(g.self, &bad, &step), ERR_REFUSED);
+    bad = good;
+    bad.queries = (uint32_t)study_candidates_most(s->d->s.study) + 1;
+    assert_int_equal(g.ops->prepare(g.self, &bad, &step), ERR_REFUSED);
     estimate[0]++;
     assert_int_equal(g.ops->prepare(g.self, &good, &step), ERR_REFUSED);
     return net_total(s->net).payload_sent == s->sent ? ERR_OK : ERR_MISUSE;
