@@ -153,7 +153,7 @@ TEST(samples_have_the_deviation_of_all_three_parts)
     memory_free_all(&x, &out[0], &out[1]);
 }
 
-/* --- what each end enters ---------------------------------------------------------------------- */
+/* --- what each end enters --------------------------------------------------------------------- */
 
 #define SHARED ((size_t)200) /* a portion and a part of one */
 #define LANES ((size_t)128)
