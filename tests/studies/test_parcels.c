@@ -364,7 +364,7 @@ TEST(what_its_owner_did_not_seal_for_this_server_is_cut)
     struct blocks b CLEAN(blocks_free) = blocks_new(NULL);
     struct bytes m CLEAN(bytes_clear) = {0}, block CLEAN(bytes_clear) = {0};
     struct token t = {.number = 0};
-    struct identity *nobody CLEAN(identity_free) = NULL;
+    struct identity *nobody CLEAN(identity_free) = NULL, *analyst CLEAN(identity_free) = NULL;
     OK(identity_new(&nobody, &quiet));
     struct study other = *b.c.s.study;
     other.terms.digest[0] ^= 1;
@@ -382,6 +382,8 @@ TEST(what_its_owner_did_not_seal_for_this_server_is_cut)
     memcpy(nobody->public.sign, b.me->public.sign, 32);
     assert_int_equal(seal_and_bring(&b, nobody, b.now, &m), ERR_PEER); /* signed by another */
     memcpy(nobody->public.sign, nobody->sign_secret + 32, 32);
+    OK(identity_load(&analyst, file(&b.c, "a.key"), &quiet));
+    assert_int_equal(seal_and_bring(&b, analyst, b.now, &m), ERR_PEER); /* no owner at all */
     bytes_set(&block, (const uint8_t[]){MESSAGE_NOISE}, 1);
     assert_int_equal(seal_and_bring(&b, b.me, b.now, &block), ERR_PEER); /* nobody carries that */
     memcpy(t.sign, nobody->public.sign, 32);
