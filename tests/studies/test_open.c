@@ -4,6 +4,7 @@
  */
 #include "harness/cmocka.h"
 
+#include "base/date.h"
 #include "harness/process.h"
 #include "parties/exchange/dials.h"
 #include "parties/study/token.h"
@@ -16,7 +17,7 @@
 struct open_scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];
-    struct identity *issuer, *guest[GUESTS];
+    struct identity *issuer, *revoked, *guest[GUESTS];
     struct study *study; /* with open_owners */
 };
 
@@ -26,6 +27,7 @@ static void scene_free(struct open_scene *c)
     for (unsigned k = 0; k < GUESTS; k++)
         identity_free(&c->guest[k]);
     identity_free(&c->issuer);
+    identity_free(&c->revoked);
     study_free(&c->study);
     support_study_free(&c->s);
 }
@@ -52,15 +54,17 @@ static void make_guests(struct open_scene *c)
 
 static void scene_new(struct open_scene *c, bool two)
 {
-    char open[512], key[IDENTITY_TEXT_SIZE];
+    char open[1024], key[2][IDENTITY_TEXT_SIZE];
     *c = (struct open_scene){0};
     NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 1, .epsilon = 40, .two = two);
     OK(identity_new(&c->issuer, NULL));
-    public_identity_text(&c->issuer->public, key);
+    OK(identity_new(&c->revoked, NULL));
+    public_identity_text(&c->issuer->public, key[0]);
+    public_identity_text(&c->revoked->public, key[1]);
     snprintf(open, sizeof open,
              "min_owners: 3\nopen_owners: {issuer: %s, max: 1000, max_rows: %d, revoked: [9]}\n"
-             "study:",
-             key, ROWS);
+             "revoked: [%s]\nstudy:",
+             key[0], ROWS, key[1]);
     assert_true(
         support_edit(c->s.path, file(c, "open.yaml"), (const char *const[]){"study:", open, NULL}));
     OK(study_load(&c->study, file(c, "open.yaml"), &quiet));
@@ -133,12 +137,35 @@ static enum err show(struct stranger *x, const struct identity *who, const struc
     return ask(x, &message);
 }
 
+/* Whatever token it has. */
+static void is_no_owner(const struct open_scene *c, const struct identity *who, enum err e)
+{
+    struct stranger x CLEAN(stranger_free) = {0};
+    stranger_new(&x, c, who);
+    assert_int_equal(show(&x, who, who, c->issuer, 6), e);
+    assert_int_equal(ask_status(&x), ERR_AGAIN);
+}
+
+/* Keys that a roster revokes, whose last day is over, and of an identity that the study lists. */
+static void bad_keys_are_no_owners(const struct open_scene *c)
+{
+    struct identity *listed CLEAN(identity_free) = NULL, *expired CLEAN(identity_free) = NULL,
+                            *renewed CLEAN(identity_free) = NULL;
+    OK(identity_load(&listed, file(c, "o0.key"), &quiet));
+    OK(identity_renew(&renewed, listed, 0, &quiet));
+    OK(identity_renew(&expired, c->guest[GUESTS - 1], date_today() - 1, &quiet));
+    is_no_owner(c, c->revoked, ERR_REFUSED);
+    is_no_owner(c, expired, ERR_AUTH);
+    is_no_owner(c, renewed, ERR_REFUSED);
+}
+
 static void expect_turned_away(const struct open_scene *c)
 {
     struct stranger x CLEAN(stranger_free) = {0};
     struct bytes message CLEAN(bytes_clear) = {0};
     const struct identity *me = c->guest[GUESTS - 1], *other = c->guest[0];
     uint8_t kind;
+    bad_keys_are_no_owners(c);
     stranger_new(&x, c, me);
     assert_int_equal(ask_status(&x), ERR_AGAIN);
     bytes_put_u8(&message, MESSAGE_TOKEN);
