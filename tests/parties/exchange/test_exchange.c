@@ -179,6 +179,14 @@ TEST(a_receipt_needs_three_signatures)
         expect(receipt_verify(d.s.study, &r, &quiet), ERR_AUTH, named, "another's");
         quiet.buffer = NULL;
     }
+    for (unsigned k = 0; k < 4; k++) { /* each is of one owner, state, upload and time */
+        struct receipt r = d.receipt;
+        r.owner ^= k == 0;
+        r.state = k == 1 ? RECEIPT_WITHDRAWN : r.state;
+        r.digest[31] ^= k == 2;
+        r.part[0].time += k == 3;
+        assert_int_equal(receipt_verify(d.s.study, &r, &quiet), ERR_AUTH);
+    }
 }
 
 #define ID "00000000000000000000000000000000"
