@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "bench/data.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,8 +159,9 @@ static enum err count(struct queries_tally *t, const json_t *query, const char *
     if (json_is_number(low) && json_is_number(high) && json_is_number(truth) &&
         strcmp(text_of(query, "aggregate"), "MODE") != 0) {
         double half = (json_number_value(high) - json_number_value(low)) / 2;
-        t->width[t->score->intervals] = half / fabs(x);
-        t->over_error[t->score->intervals++] = half / fabs(json_number_value(value) - x);
+        const double error = fabs(json_number_value(value) - x);
+        t->width[t->score->intervals] = half / fmax(fabs(x), DBL_MIN); /* a number: it is sorted */
+        t->over_error[t->score->intervals++] = half / fmax(error, DBL_MIN);
         t->score->held += x >= json_number_value(low) && x <= json_number_value(high);
     }
     return ERR_OK;
