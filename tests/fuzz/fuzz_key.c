@@ -11,7 +11,6 @@
 #include "parties/study/token.h"
 #include "tests/fuzz/fuzz.h"
 
-
 static void as_file(const uint8_t *data, size_t size)
 {
     char sink[1024] = "", path[64];

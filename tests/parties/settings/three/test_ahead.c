@@ -11,7 +11,6 @@
 #include "parties/store/store_backup.h"
 #include "protocols/range.h"
 
-
 static const uint8_t session_id[32] = {9};
 
 static const uint8_t *name_of(unsigned kind, size_t i)
