@@ -135,20 +135,30 @@ TEST(a_fast_clock_does_not_undo_a_withdrawal)
     SEND(&c, 5, parcel); /* .. but is not taken again */
 }
 
+#define OPEN_OWNERS_SIZE (IDENTITY_TEXT_SIZE + 80)
+
+/* An issuer of tokens and somebody for one; `more`: what a study says that takes them. */
+static void new_guest(struct identity **issuer, struct identity **guest,
+                      char more[OPEN_OWNERS_SIZE])
+{
+    char key[IDENTITY_TEXT_SIZE];
+    OK(secret_start());
+    OK(identity_new(issuer, &quiet));
+    OK(identity_new(guest, &quiet));
+    public_identity_text(&(*issuer)->public, key);
+    snprintf(more, OPEN_OWNERS_SIZE,
+             "min_owners: 1\nopen_owners: {issuer: %s, max: 9, max_rows: 40}\n", key);
+}
+
 /* An owner whom a token admits has its token in each block, also where it sends them itself. */
 TEST(owners_by_token_may_have_parcels)
 {
     struct identity *issuer CLEAN(identity_free) = NULL, *guest CLEAN(identity_free) = NULL;
-    char key[IDENTITY_TEXT_SIZE], more[IDENTITY_TEXT_SIZE + 80], text[TOKEN_TEXT_SIZE];
+    char more[OPEN_OWNERS_SIZE], text[TOKEN_TEXT_SIZE];
     const char *parcel, *data;
     struct token t;
     struct scene c CLEAN(scene_free) = {0};
-    OK(secret_start());
-    OK(identity_new(&issuer, &quiet));
-    OK(identity_new(&guest, &quiet));
-    public_identity_text(&issuer->public, key);
-    snprintf(more, sizeof more, "min_owners: 1\nopen_owners: {issuer: %s, max: 9, max_rows: 40}\n",
-             key);
+    new_guest(&issuer, &guest, more);
     c = scene_new(OPTIONS(.owners = 1, .seals = true, .more = more));
     OK(identity_save(guest, file(&c, "g.key"), false, &quiet));
     OK(token_make(&t, c.s.study, issuer, 4, guest->public.sign));
@@ -337,15 +347,10 @@ TEST(acts_count_in_their_order)
 TEST(a_token_is_good_for_blocks_of_its_key_alone)
 {
     struct identity *issuer CLEAN(identity_free) = NULL, *guest CLEAN(identity_free) = NULL;
-    char key[IDENTITY_TEXT_SIZE], more[IDENTITY_TEXT_SIZE + 80];
+    char more[OPEN_OWNERS_SIZE];
     struct bytes m CLEAN(bytes_clear) = {0}, block CLEAN(bytes_clear) = {0};
     struct token t;
-    OK(secret_start());
-    OK(identity_new(&issuer, &quiet));
-    OK(identity_new(&guest, &quiet));
-    public_identity_text(&issuer->public, key);
-    snprintf(more, sizeof more, "min_owners: 1\nopen_owners: {issuer: %s, max: 9, max_rows: 40}\n",
-             key);
+    new_guest(&issuer, &guest, more);
     struct blocks b CLEAN(blocks_free) = blocks_new(more);
     OK(token_make(&t, b.c.s.study, issuer, 4, guest->public.sign));
     OK(parcel_put_withdraw(b.c.s.study, &m));
