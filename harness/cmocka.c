@@ -40,3 +40,12 @@ void support_says(const char *text, const char *words)
     if (strstr(text, words) == NULL)
         fail_msg("does not say \"%s\": %s", words, text);
 }
+
+void support_bytes(const struct bytes *b, const void *expected, size_t n, const char *file,
+                   int line)
+{
+    if (b->size == n && (n == 0 || memcmp(b->data, expected, n) == 0))
+        return;
+    print_error("%zu bytes are not the %zu expected\n", b->size, n);
+    _fail(file, line);
+}

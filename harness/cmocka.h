@@ -54,6 +54,30 @@ int support_run_each(CMFixtureFunction setup, CMFixtureFunction teardown);
 #define OK(call) support_ok((call), #call, __FILE__, __LINE__)
 void support_ok(enum err e, const char *call, const char *file, int line);
 
+/*
+ * What a maker leaves in its first argument, or no test:
+ *     struct netio *netio CLEAN(netio_free) = MADE(netio, netio_new, NULL);
+ */
+#define MADE(tag, make, ...)                                                                       \
+    ({                                                                                             \
+        struct tag *made_ = NULL;                                                                  \
+        OK(make(&made_, ##__VA_ARGS__));                                                           \
+        made_;                                                                                     \
+    })
+
+/* The same for a maker that leaves it in its last argument. */
+#define MADE_LAST(tag, make, ...)                                                                  \
+    ({                                                                                             \
+        struct tag *made_ = NULL;                                                                  \
+        OK(make(__VA_ARGS__, &made_));                                                             \
+        made_;                                                                                     \
+    })
+
+/* Fails the test unless these are exactly the bytes. */
+#define SAME_BYTES(bytes, expected, n) support_bytes((bytes), (expected), (n), __FILE__, __LINE__)
+void support_bytes(const struct bytes *b, const void *expected, size_t n, const char *file,
+                   int line);
+
 /* Declares a log of messages of at least this level, and the text that it collects. */
 #define LOG_INTO(name, text, least)                                                                \
     char text[4096] = "";                                                                          \
@@ -64,6 +88,12 @@ void support_needs(bool there, const char *otherwise);
 
 /* Fails the test, and shows the text, unless the words are in it. */
 void support_says(const char *text, const char *words);
+/* Fails the test unless the call returns this, and the text then has the words in it. */
+#define GIVES(call, result, text, words)                                                           \
+    do {                                                                                           \
+        assert_int_equal(call, result);                                                            \
+        support_says(text, words);                                                                 \
+    } while (0)
 /* check(of, each of the words that follow) */
 #define EACH(check, of, ...)                                                                       \
     do {                                                                                           \

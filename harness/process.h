@@ -79,3 +79,9 @@ bool support_contains(const char *path, const char *text);
 bool support_wait_for(const char *path, const char *text, double seconds);
 /* Fails the test, and shows the file's end, unless it contains the text. */
 void file_says(const char *path, const char *text);
+/* The same, once the command has ended with this code: ENDS(run_study(c), 1, log, "budget"). */
+#define ENDS(call, code, path, text)                                                               \
+    do {                                                                                           \
+        assert_int_equal(call, code);                                                              \
+        file_says(path, text);                                                                     \
+    } while (0)

@@ -253,6 +253,13 @@ void support_remove(const char *folder)
     assert_int_not_equal(access(folder, F_OK), 0);
 }
 
+struct support_study support_study_of(const struct study_options *o, struct log *log)
+{
+    struct support_study s;
+    OK(support_study_new(&s, o, log));
+    return s;
+}
+
 void support_study_free(struct support_study *s)
 {
     study_free(&s->study);

@@ -48,6 +48,7 @@ struct study_options {
 };
 /* Options where they are used: scene_new(OPTIONS(.owners = 2)). A study of such, or no test. */
 #define OPTIONS(...) (&(const struct study_options){__VA_ARGS__})
+#define STUDY(log, ...) support_study_of(OPTIONS(__VA_ARGS__), log)
 #define NEW_STUDY(s, log, ...) OK(support_study_new(s, OPTIONS(__VA_ARGS__), log))
 
 /* For owners of different columns: values of the last three may be missing. */
@@ -65,6 +66,8 @@ struct study_options {
  */
 enum err support_study_new(struct support_study *s, const struct study_options *o,
                            struct log *log) MUST_CHECK;
+/* The same, or no test. */
+struct support_study support_study_of(const struct study_options *o, struct log *log);
 /* Removes the folder. */
 void support_study_free(struct support_study *s);
 /* Makes everybody forget the servers' ledgers that they have seen, for servers that begin anew. */

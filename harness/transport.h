@@ -15,12 +15,6 @@ enum err transport_memory_new(struct transport *three[3], size_t depth) MUST_CHE
 enum err transport_memory_pair(struct transport *two[2], size_t depth) MUST_CHECK;
 
 /*
- * From now on one of these waits for nothing: what is not there when it looks never comes. A script
- * of what its neighbours say, sent before, is heard to its end and no longer, however slow we are.
- */
-void transport_memory_hurry(struct transport *t);
-
-/*
  * From now on this one waits for nothing: what is not there when it looks never comes. So a script
  * of what its neighbours say, sent before, is heard to its end and no longer, on a slow machine
  * too.
