@@ -4,12 +4,18 @@
 
 struct domain *support_domain(const uint32_t *size, size_t attributes)
 {
-    struct domain *d;
-    OK(domain_new(&d));
+    struct domain *d = MADE(domain, domain_new);
     for (size_t a = 0; a < attributes; a++) {
         char name[16];
         snprintf(name, sizeof name, "a%u", (unsigned)a);
         OK(domain_add_integer(d, name, 0, size[a] - 1, NULL, DOMAIN_REJECT, NULL));
     }
     return d;
+}
+
+void support_codes(const struct domain_attribute *a, const struct support_code *code)
+{
+    for (; code->text != NULL; code++)
+        if (domain_code(a, code->text) != code->code)
+            fail_msg("%s has code %u, not %u", code->text, domain_code(a, code->text), code->code);
 }

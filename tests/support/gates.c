@@ -78,6 +78,8 @@ void gates_new(struct gates **gates, const struct support_study *s,
 void gates_free(struct gates **gates)
 {
     struct gates *g = *gates;
+    if (g == NULL)
+        return;
     atomic_store(&g->stop, true);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         pthread_join(g->one[i].thread, NULL);

@@ -71,8 +71,7 @@ void scene_continue_elsewhere(struct scene *c)
 
 struct scene scene_without_servers(const struct study_options *o)
 {
-    struct scene c = {0};
-    OK(support_study_new(&c.s, o, &quiet));
+    struct scene c = {.s = support_study_of(o, &quiet)};
     OK(table_new(&c.all, c.s.study->domain, 0));
     for (unsigned i = 0; i < c.s.owners; i++) {
         size_t batch = c.s.study->owner[i].batch; /* its owners have the same rows */
@@ -268,8 +267,7 @@ static size_t person_of(unsigned owner, size_t row)
 
 struct table *scene_rows(const struct scene *c, unsigned owner)
 {
-    struct table *t = NULL;
-    OK(support_table(&t, c->s.study->domain, 400 + 500 * owner, 10 + owner));
+    struct table *t = MADE(table, support_table, c->s.study->domain, 400 + 500 * owner, 10 + owner);
     OK(table_keep_keys(t));
     for (size_t i = 0; i < t->rows; i++)
         t->key[i] = person_of(owner, i);

@@ -18,7 +18,7 @@ struct stores_bench bench_of(const struct study_options *o)
 {
     struct stores_bench b = {0};
     struct bytes packed CLEAN(bytes_clear) = {0};
-    OK(support_study_new(&b.s, o, &quiet));
+    b.s = support_study_of(o, &quiet);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         OK(identity_load(&b.server[i], support_path(&b.s, "s%u.key", i), &quiet));
         OK(open_store(&b, i));

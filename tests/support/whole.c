@@ -336,7 +336,7 @@ void whole_fill(struct whole *w, const struct study_options *o, const struct who
     memset(w, 0, sizeof *w);
     w->persons = *persons;
     w->lacking = o->link == NULL && persons->unsorted > 0;
-    OK(support_study_new(&w->s, o, &log));
+    w->s = support_study_of(o, &log);
     OK(bounds_new(&w->bounds, w->s.study, &log));
     OK(share_all(w, &log));
     for (unsigned kind = 0; kind < 2; kind++)

@@ -117,9 +117,8 @@ uint64_t support_resident(pid_t pid)
 {
     unsigned long long pages = 0;
     char path[64];
-    FILE *f;
     snprintf(path, sizeof path, "/proc/%ld/statm", (long)pid);
-    f = fopen(path, "r");
+    FILE *f = fopen(path, "r");
     assert_non_null(f);
     assert_int_equal(fscanf(f, "%*u %llu", &pages), 1);
     fclose(f);
