@@ -52,11 +52,12 @@ static struct gate_options gate_of(struct gate_house *h)
                                  .log = &h->log};
 }
 
-/* With the bounds that are set in it. */
-static void build_at(struct gate_house *h, const char *host)
+static struct gate_house *build_at(const char *host, const struct gate_house *bounds)
 {
-    struct gate_options o;
+    struct gate_house *h = memory_array(1, sizeof *h);
     char port[8];
+    assert_non_null(h);
+    *h = *bounds;
     h->log = (struct log){.buffer = h->sink, .buffer_size = sizeof h->sink, .level = LOG_DEBUG};
     h->outside_log = (struct log){
         .buffer = h->outside_sink, .buffer_size = sizeof h->outside_sink, .level = LOG_DEBUG};
@@ -70,22 +71,21 @@ static void build_at(struct gate_house *h, const char *host)
     free_endpoints(h->endpoint, 1);
     snprintf(port, sizeof port, "%s", strrchr(h->endpoint[0], ':') + 1);
     snprintf(h->endpoint[0], ENDPOINT_SIZE, "tcp://%s:%s", host, port);
-    o = gate_of(h);
+    struct gate_options o = gate_of(h);
     OK(gate_new(&h->gate, &o));
+    return h;
 }
 
-static void build(struct gate_house *h)
-{
-    memset(h, 0, sizeof *h);
-    build_at(h, "127.0.0.1");
-}
+#define BUILD(...) build_at("127.0.0.1", &(const struct gate_house){__VA_ARGS__})
 
-static void pull_down(struct gate_house *h)
+static void pull_down(struct gate_house **house)
 {
+    struct gate_house *h = *house;
     bytes_clear(&h->b);
     gate_free(&h->gate);
     netio_free(&h->outside);
     netio_free(&h->inside);
+    memory_free(house);
 }
 
 static struct dial_options dial_as(struct gate_house *h, const struct netio_key_pair *key)
@@ -103,16 +103,14 @@ static struct dial *knock(struct gate_house *h, const struct netio_key_pair *key
                           const uint8_t *server)
 {
     struct dial_options o = dial_as(h, key);
-    struct dial *d;
     o.server_public = server;
-    OK(dial_new(&d, &o));
+    struct dial *d = MADE(dial, dial_new, &o);
     return d;
 }
 
 static void expect_message(const struct bytes *b, const char *text)
 {
-    assert_int_equal(b->size, strlen(text));
-    assert_memory_equal(b->data, text, b->size);
+    SAME_BYTES(b, text, strlen(text));
 }
 
 static void say(struct dial *d, const char *text)
@@ -150,32 +148,31 @@ static void ask_and_answer(struct gate_house *h, struct dial *d, uint32_t user)
 
 TEST(users_are_known_by_their_keys)
 {
-    struct gate_house h CLEAN(pull_down);
     struct dial *d[3];
     struct gate_client from[3];
     char text[16];
-    build(&h);
+    struct gate_house *h CLEAN(pull_down) = BUILD();
     for (uint32_t i = 0; i < 3; i++) {
-        d[i] = knock(&h, &h.client[i], h.server.public);
+        d[i] = knock(h, &h->client[i], h->server.public);
         snprintf(text, sizeof text, "I am %u", i);
         OK(dial_send(d[i], false, text, strlen(text), support_end_ms(10)));
-        OK(gate_receive(h.gate, &from[i], &h.b, support_end_ms(10)));
-        expect_message(&h.b, text);
+        OK(gate_receive(h->gate, &from[i], &h->b, support_end_ms(10)));
+        expect_message(&h->b, text);
         assert_int_equal(from[i].user, 100 + i);
     }
     /* answers find their way in any order */
     for (uint32_t i = 3; i-- > 0;) {
         snprintf(text, sizeof text, "you are %u", i);
-        OK(gate_reply(h.gate, &from[i], text, strlen(text)));
+        OK(gate_reply(h->gate, &from[i], text, strlen(text)));
     }
     for (uint32_t i = 0; i < 3; i++) {
         uint64_t sent = 0, received = 0;
         snprintf(text, sizeof text, "you are %u", i);
-        expect_answer(&h, d[i], text);
+        expect_answer(h, d[i], text);
         dial_traffic(d[i], &sent, &received);
         assert_int_equal(sent, 6);
         assert_int_equal(received, 9);
-        assert_int_equal(dial_receive(d[i], &h.b, support_moment(20)), ERR_TIMEOUT);
+        assert_int_equal(dial_receive(d[i], &h->b, support_moment(20)), ERR_TIMEOUT);
         dial_free(&d[i]);
     }
 }
@@ -186,13 +183,11 @@ TEST(users_are_known_by_their_keys)
  */
 TEST(what_a_watch_sees_has_room)
 {
-    struct netio *netio CLEAN(netio_free) = NULL;
     struct watch *watch;
-    void *socket;
     int bound = -1;
     size_t size = sizeof bound;
-    OK(netio_new(&netio, NULL));
-    socket = zmq_socket(netio_zmq(netio), ZMQ_DEALER);
+    struct netio *netio CLEAN(netio_free) = MADE(netio, netio_new, NULL);
+    void *socket = zmq_socket(netio_zmq(netio), ZMQ_DEALER);
     OK(watch_new(&watch, netio_zmq(netio), socket, "tcp://127.0.0.1:1", NULL));
     assert_int_equal(zmq_getsockopt(watch_socket(watch), ZMQ_RCVHWM, &bound, &size), 0);
     assert_int_equal(bound, 0);
@@ -203,12 +198,11 @@ TEST(what_a_watch_sees_has_room)
 /* Whoever is away is dialled at least once a second. */
 TEST(links_are_dialled_again_within_a_second)
 {
-    struct netio *netio CLEAN(netio_free) = NULL;
     const struct socket_options o = {.type = ZMQ_DEALER};
     void *socket;
     int first = 0, most = 0;
     size_t size = sizeof first;
-    OK(netio_new(&netio, NULL));
+    struct netio *netio CLEAN(netio_free) = MADE(netio, netio_new, NULL);
     OK(socket_new(&socket, netio_zmq(netio), &o, NULL));
     assert_int_equal(zmq_getsockopt(socket, ZMQ_RECONNECT_IVL, &first, &size), 0);
     assert_int_equal(zmq_getsockopt(socket, ZMQ_RECONNECT_IVL_MAX, &most, &size), 0);
@@ -220,45 +214,40 @@ TEST(links_are_dialled_again_within_a_second)
 /* Breaks and refusals that ZeroMQ would not tell of. */
 TEST(a_watched_dial_notices_and_comes_back)
 {
-    struct gate_house h CLEAN(pull_down);
     struct netio_key_pair late = new_key_pair();
-    struct dial *d CLEAN(dial_free) = NULL;
     enum err e = ERR_TIMEOUT;
     double end = support_deadline(10);
-    build(&h);
-    d = knock(&h, &late, h.server.public);
+    struct gate_house *h CLEAN(pull_down) = BUILD();
+    struct dial *d CLEAN(dial_free) = knock(h, &late, h->server.public);
     OK(dial_watch(d));
     assert_int_equal(dial_send(d, false, "let me in", 9, support_moment(300)), ERR_TIMEOUT);
     /* the list is amended: the same dial gets through */
-    OK(netio_allow(h.inside, "gate", late.public, 9));
+    OK(netio_allow(h->inside, "gate", late.public, 9));
     while (e == ERR_TIMEOUT && support_again(end))
         e = dial_send(d, false, "now?", 4, support_moment(500));
     OK(e);
-    hear(&h, NULL);
-    assert_int_equal(h.from.user, 9);
-    OK(gate_reply(h.gate, &h.from, "yes", 3));
-    expect_answer(&h, d, "yes");
-    assert_int_equal(dial_receive(d, &h.b, support_moment(50)), ERR_TIMEOUT);
+    hear(h, NULL);
+    assert_int_equal(h->from.user, 9);
+    OK(gate_reply(h->gate, &h->from, "yes", 3));
+    expect_answer(h, d, "yes");
+    assert_int_equal(dial_receive(d, &h->b, support_moment(50)), ERR_TIMEOUT);
     /* the gate ends before it answers */
     say(d, "still there?");
-    gate_free(&h.gate);
-    assert_int_equal(dial_receive(d, &h.b, support_end_ms(10)), ERR_PEER);
-    support_says(h.outside_sink, "broke");
+    gate_free(&h->gate);
+    GIVES(dial_receive(d, &h->b, support_end_ms(10)), ERR_PEER, h->outside_sink, "broke");
 }
 
 /* Even a connection that stood before it was watched. */
 TEST(a_break_is_told_to_one_who_watches_late)
 {
-    struct gate_house h CLEAN(pull_down);
-    struct dial *d CLEAN(dial_free) = NULL;
-    build(&h);
-    d = knock(&h, &h.client[0], h.server.public);
+    struct gate_house *h CLEAN(pull_down) = BUILD();
+    struct dial *d CLEAN(dial_free) = knock(h, &h->client[0], h->server.public);
     OK(dial_reach(d, support_end_ms(10)));
     OK(dial_watch(d));
     say(d, "still there?");
-    hear(&h, NULL);
-    gate_free(&h.gate);
-    assert_int_equal(dial_receive(d, &h.b, support_end_ms(10)), ERR_PEER);
+    hear(h, NULL);
+    gate_free(&h->gate);
+    assert_int_equal(dial_receive(d, &h->b, support_end_ms(10)), ERR_PEER);
 }
 
 /* ZeroMQ closes a socket's port in its own thread: until then a client may still get in. */
@@ -283,76 +272,70 @@ static void wait_until_closed(const char *endpoint)
  */
 TEST(a_break_is_told_until_something_is_sent)
 {
-    struct gate_house h;
     struct dial *d;
     for (int already = 0; already <= 2; already++) {
         enum err e = ERR_OK;
-        build(&h);
-        d = knock(&h, &h.client[0], h.server.public);
+        struct gate_house *h CLEAN(pull_down) = BUILD();
+        d = knock(h, &h->client[0], h->server.public);
         OK(dial_watch(d));
         say(d, "both, please");
-        hear(&h, NULL);
-        OK(gate_reply(h.gate, &h.from, "1", 1));
-        OK(gate_reply(h.gate, &h.from, "2", 1));
+        hear(h, NULL);
+        OK(gate_reply(h->gate, &h->from, "1", 1));
+        OK(gate_reply(h->gate, &h->from, "2", 1));
         for (int i = 1; i <= already; i++) {
-            expect_answer(&h, d, i == 1 ? "1" : "2");
+            expect_answer(h, d, i == 1 ? "1" : "2");
         }
-        gate_free(&h.gate);
+        gate_free(&h->gate);
         for (int i = already + 1; e == ERR_OK; i++) {
-            e = dial_receive(d, &h.b, support_end_ms(10));
+            e = dial_receive(d, &h->b, support_end_ms(10));
             if (e == ERR_OK)
-                expect_message(&h.b, i == 1 ? "1" : "2");
+                expect_message(&h->b, i == 1 ? "1" : "2");
         }
         assert_int_equal(e, ERR_PEER);
-        assert_int_equal(dial_receive(d, &h.b, support_end_ms(10)), ERR_PEER);
+        assert_int_equal(dial_receive(d, &h->b, support_end_ms(10)), ERR_PEER);
         dial_free(&d);
-        pull_down(&h);
     }
 }
 
 TEST(strangers_get_nothing)
 {
-    struct gate_house h CLEAN(pull_down);
     struct netio_key_pair stranger = new_key_pair(), other_server = new_key_pair();
-    struct dial *d;
-    build(&h);
-    d = knock(&h, &stranger, h.server.public);
+    struct gate_house *h CLEAN(pull_down) = BUILD();
+    struct dial *d = knock(h, &stranger, h->server.public);
     assert_int_equal(dial_send(d, false, "let me in", 9, support_moment(200)), ERR_TIMEOUT);
     dial_free(&d);
-    d = knock(&h, &h.client[0], other_server.public); /* not the server that we expect */
+    d = knock(h, &h->client[0], other_server.public); /* not the server that we expect */
     assert_int_equal(dial_send(d, false, "hello", 5, support_moment(200)), ERR_TIMEOUT);
-    support_says(h.outside_sink, h.endpoint[0]);
+    support_says(h->outside_sink, h->endpoint[0]);
     dial_free(&d);
-    hear_nothing(&h, 20);
+    hear_nothing(h, 20);
 
     /* admitted later, and dismissed again: the list may change while the gate stands */
-    OK(netio_allow(h.inside, "gate", stranger.public, 7));
-    d = knock(&h, &stranger, h.server.public);
+    OK(netio_allow(h->inside, "gate", stranger.public, 7));
+    d = knock(h, &stranger, h->server.public);
     say(d, "now?");
-    hear(&h, NULL);
-    assert_int_equal(h.from.user, 7);
+    hear(h, NULL);
+    assert_int_equal(h->from.user, 7);
     dial_free(&d);
-    netio_disallow(h.inside, "gate", stranger.public);
-    netio_disallow(h.inside, "gate", stranger.public); /* it has gone already */
-    d = knock(&h, &stranger, h.server.public);
+    netio_disallow(h->inside, "gate", stranger.public);
+    netio_disallow(h->inside, "gate", stranger.public); /* it has gone already */
+    d = knock(h, &stranger, h->server.public);
     assert_int_equal(dial_send(d, false, "still?", 6, support_moment(200)), ERR_TIMEOUT);
     dial_free(&d);
     /* and a key of another domain is not a key of the gate */
-    OK(netio_allow(h.inside, "cellar", stranger.public, 7));
-    d = knock(&h, &stranger, h.server.public);
+    OK(netio_allow(h->inside, "cellar", stranger.public, 7));
+    d = knock(h, &stranger, h->server.public);
     assert_int_equal(dial_send(d, false, "and now?", 8, support_moment(200)), ERR_TIMEOUT);
     dial_free(&d);
 }
 
 TEST(nobody_there_is_a_timeout)
 {
-    struct gate_house h CLEAN(pull_down);
-    struct dial *d CLEAN(dial_free) = NULL;
     uint64_t sent = 0, received = 0;
-    build(&h);
-    gate_free(&h.gate);
-    wait_until_closed(h.endpoint[0]);
-    d = knock(&h, &h.client[0], h.server.public);
+    struct gate_house *h CLEAN(pull_down) = BUILD();
+    gate_free(&h->gate);
+    wait_until_closed(h->endpoint[0]);
+    struct dial *d CLEAN(dial_free) = knock(h, &h->client[0], h->server.public);
     assert_int_equal(dial_send(d, false, "hello", 5, support_moment(150)), ERR_TIMEOUT);
     dial_traffic(d, &sent, &received);
     assert_int_equal(sent, 0);
@@ -364,36 +347,32 @@ TEST(nobody_there_is_a_timeout)
  */
 TEST(an_impatient_dial_hears_why)
 {
-    struct gate_house h CLEAN(pull_down);
     struct netio_key_pair stranger = new_key_pair();
-    struct dial_options o;
     enum err e = ERR_OK;
     double end = support_deadline(20);
-    struct dial *d;
-    build(&h);
-    o = dial_as(&h, &stranger);
+    struct gate_house *h CLEAN(pull_down) = BUILD();
+    struct dial_options o = dial_as(h, &stranger);
     o.impatient = true;
-    OK(dial_new(&d, &o));
+    struct dial *d = MADE(dial, dial_new, &o);
     OK(dial_watch(d));
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(dial_send(d, false, "hello", 5, support_end_ms(10)), ERR_AUTH);
-    support_says(h.outside_sink, "does not admit this key: it is revoked");
+    support_says(h->outside_sink, "does not admit this key: it is revoked");
     /* let in a moment later, it gets through */
-    OK(netio_allow(h.inside, "gate", stranger.public, 103));
-    ask_and_answer(&h, d, 103);
-    gate_free(&h.gate);
-    wait_until_closed(h.endpoint[0]);
+    OK(netio_allow(h->inside, "gate", stranger.public, 103));
+    ask_and_answer(h, d, 103);
+    gate_free(&h->gate);
+    wait_until_closed(h->endpoint[0]);
     /* ZeroMQ may take one more message at the end for the connection that stood */
     while (e == ERR_OK && support_again(end))
         e = dial_send(d, false, "hello", 5, support_end_ms(10));
-    assert_int_equal(e, ERR_TIMEOUT);
-    support_says(h.outside_sink, ": nobody listens there");
+    GIVES(e, ERR_TIMEOUT, h->outside_sink, ": nobody listens there");
     dial_free(&d);
     o.endpoint = "tcp://no-such-host.invalid:7100";
     OK(dial_new(&d, &o));
     OK(dial_watch(d));
     assert_int_equal(dial_send(d, false, "hello", 5, support_end_ms(10)), ERR_TIMEOUT);
-    support_says(h.outside_sink, "tcp://no-such-host.invalid:7100: nobody");
+    support_says(h->outside_sink, "tcp://no-such-host.invalid:7100: nobody");
     dial_free(&d);
 }
 
@@ -461,39 +440,38 @@ static void *buy(void *argument)
 /* Three clients with 400 orders each; every second order goes through the worker. */
 TEST(many_clients_are_served)
 {
-    struct gate_house h CLEAN(pull_down);
     struct gate_worker w = {0};
     struct customer c[3] = {{0}};
     struct gate_client from = {0};
     pthread_t worker, customer[3];
     size_t got = 0;
     enum err e = ERR_OK;
-    build(&h);
-    w.port = gate_port(h.gate);
+    struct gate_house *h CLEAN(pull_down) = BUILD();
+    w.port = gate_port(h->gate);
     assert_non_null(w.port);
     for (unsigned i = 0; i < 3; i++)
         c[i] = (struct customer){
-            .dial = knock(&h, &h.client[i], h.server.public), .user = 100 + i, .count = 400};
+            .dial = knock(h, &h->client[i], h->server.public), .user = 100 + i, .count = 400};
     assert_int_equal(pthread_create(&worker, NULL, work, &w), 0);
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(pthread_create(&customer[i], NULL, buy, &c[i]), 0);
     for (; got < 1200 && e == ERR_OK; got++) {
         char text[64];
         int n;
-        e = gate_receive(h.gate, &from, &h.b, support_end_ms(10));
+        e = gate_receive(h->gate, &from, &h->b, support_end_ms(10));
         if (e == ERR_OK && got % 2 == 0) {
-            e = gate_pass(h.gate, &from, h.b.data, h.b.size);
+            e = gate_pass(h->gate, &from, h->b.data, h->b.size);
         } else if (e == ERR_OK) {
-            n = snprintf(text, sizeof text, "%u: %.*s", from.user, (int)h.b.size,
-                         (const char *)h.b.data);
-            e = gate_reply(h.gate, &from, text, (size_t)n);
+            n = snprintf(text, sizeof text, "%u: %.*s", from.user, (int)h->b.size,
+                         (const char *)h->b.data);
+            e = gate_reply(h->gate, &from, text, (size_t)n);
         }
     }
     if (e == ERR_OK)
-        e = gate_pass(h.gate, &from, "stop", 4);
+        e = gate_pass(h->gate, &from, "stop", 4);
     /* the last answers of the worker still go through the front */
     do
-        hear_nothing(&h, 20);
+        hear_nothing(h, 20);
     while (!atomic_load(&w.ended) || !atomic_load(&c[0].ended) || !atomic_load(&c[1].ended) ||
            !atomic_load(&c[2].ended));
     for (unsigned i = 0; i < 3; i++)
@@ -512,47 +490,42 @@ TEST(many_clients_are_served)
 /* A client that asks a thousand times before it reads. */
 TEST(a_thousand_messages_wait_for_their_reader)
 {
-    struct gate_house h CLEAN(pull_down);
-    struct dial *d CLEAN(dial_free) = NULL;
-    build(&h);
-    d = knock(&h, &h.client[1], h.server.public);
+    struct gate_house *h CLEAN(pull_down) = BUILD();
+    struct dial *d CLEAN(dial_free) = knock(h, &h->client[1], h->server.public);
     for (uint32_t i = 0; i < 1000; i++) {
         if (i % (GATE_REPLIES / 4) == 0)
             support_pause_ms(
                 2); /* ZeroMQ checks no more often how many answers have left the gate */
         OK(dial_send(d, false, &i, sizeof i, support_end_ms(10)));
-        hear(&h, NULL);
-        assert_int_equal(h.b.size, sizeof i);
-        assert_memory_equal(h.b.data, &i, sizeof i);
-        OK(gate_reply(h.gate, &h.from, &i, sizeof i));
+        hear(h, NULL);
+        SAME_BYTES(&h->b, &i, sizeof i);
+        OK(gate_reply(h->gate, &h->from, &i, sizeof i));
     }
     for (uint32_t i = 0; i < 1000; i++) {
-        OK(dial_receive(d, &h.b, support_end_ms(10)));
-        assert_memory_equal(h.b.data, &i, sizeof i);
+        OK(dial_receive(d, &h->b, support_end_ms(10)));
+        assert_memory_equal(h->b.data, &i, sizeof i);
     }
 }
 
 TEST(a_client_that_never_reads_holds_nobody)
 {
     static const uint8_t big[MAX_MESSAGE];
-    struct gate_house h CLEAN(pull_down);
     struct gate_client lazy, keen;
-    struct dial *d, *other;
-    build(&h);
-    d = knock(&h, &h.client[0], h.server.public);
+    struct gate_house *h CLEAN(pull_down) = BUILD();
+    struct dial *d = knock(h, &h->client[0], h->server.public);
     say(d, "x");
-    OK(gate_receive(h.gate, &lazy, &h.b, support_end_ms(10)));
+    OK(gate_receive(h->gate, &lazy, &h->b, support_end_ms(10)));
     for (int i = 0; i < 20000; i++) /* 80 MB: far beyond what any queue on the way holds */
-        OK(gate_reply(h.gate, &lazy, big, sizeof big));
-    other = knock(&h, &h.client[1], h.server.public);
+        OK(gate_reply(h->gate, &lazy, big, sizeof big));
+    struct dial *other = knock(h, &h->client[1], h->server.public);
     say(other, "y");
-    OK(gate_receive(h.gate, &keen, &h.b, support_end_ms(10)));
-    OK(gate_reply(h.gate, &keen, "z", 1));
-    expect_answer(&h, other, "z");
+    OK(gate_receive(h->gate, &keen, &h->b, support_end_ms(10)));
+    OK(gate_reply(h->gate, &keen, "z", 1));
+    expect_answer(h, other, "z");
     dial_free(&other);
     dial_free(&d);
     /* nor does one that has left */
-    OK(gate_reply(h.gate, &lazy, "z", 1));
+    OK(gate_reply(h->gate, &lazy, "z", 1));
 }
 
 /*
@@ -561,36 +534,33 @@ TEST(a_client_that_never_reads_holds_nobody)
  */
 TEST(what_fails_leaves_nothing_behind)
 {
-    struct gate_house h CLEAN(pull_down);
     struct gate_client alice, bob, from;
-    struct gate_port *port CLEAN(gate_port_free);
-    struct dial *a CLEAN(dial_free) = NULL, *other CLEAN(dial_free) = NULL;
-    build(&h);
-    port = gate_port(h.gate);
+    struct gate_house *h CLEAN(pull_down) = BUILD();
+    struct gate_port *port CLEAN(gate_port_free) = gate_port(h->gate);
     assert_non_null(port);
-    a = knock(&h, &h.client[0], h.server.public);
-    other = knock(&h, &h.client[1], h.server.public);
+    struct dial *a CLEAN(dial_free) = knock(h, &h->client[0], h->server.public);
+    struct dial *other CLEAN(dial_free) = knock(h, &h->client[1], h->server.public);
     say(a, "x");
-    OK(gate_receive(h.gate, &alice, &h.b, support_end_ms(10)));
+    OK(gate_receive(h->gate, &alice, &h->b, support_end_ms(10)));
     say(other, "x");
-    OK(gate_receive(h.gate, &bob, &h.b, support_end_ms(10)));
+    OK(gate_receive(h->gate, &bob, &h->b, support_end_ms(10)));
 
-    assert_int_equal(gate_reply(h.gate, &alice, "x", SIZE_MAX), ERR_NOMEM);
-    OK(gate_reply(h.gate, &bob, "for bob", 7));
-    expect_answer(&h, other, "for bob");
-    OK(gate_reply(h.gate, &alice, "for alice", 9));
-    expect_answer(&h, a, "for alice");
+    assert_int_equal(gate_reply(h->gate, &alice, "x", SIZE_MAX), ERR_NOMEM);
+    OK(gate_reply(h->gate, &bob, "for bob", 7));
+    expect_answer(h, other, "for bob");
+    OK(gate_reply(h->gate, &alice, "for alice", 9));
+    expect_answer(h, a, "for alice");
 
-    assert_int_equal(gate_pass(h.gate, &alice, "x", SIZE_MAX), ERR_NOMEM);
-    OK(gate_pass(h.gate, &bob, "of bob", 6));
-    OK(gate_port_receive(port, &from, &h.b, NULL, support_end_ms(10)));
+    assert_int_equal(gate_pass(h->gate, &alice, "x", SIZE_MAX), ERR_NOMEM);
+    OK(gate_pass(h->gate, &bob, "of bob", 6));
+    OK(gate_port_receive(port, &from, &h->b, NULL, support_end_ms(10)));
     assert_int_equal(from.user, bob.user);
-    expect_message(&h.b, "of bob");
+    expect_message(&h->b, "of bob");
     assert_int_equal(gate_port_reply(port, &alice, "x", SIZE_MAX), ERR_NOMEM);
     OK(gate_port_reply(port, &bob, "again", 5));
-    assert_int_equal(gate_receive(h.gate, &from, &h.b, support_moment(100)), ERR_TIMEOUT);
-    expect_answer(&h, other, "again");
-    assert_int_equal(dial_receive(a, &h.b, support_moment(20)), ERR_TIMEOUT);
+    assert_int_equal(gate_receive(h->gate, &from, &h->b, support_moment(100)), ERR_TIMEOUT);
+    expect_answer(h, other, "again");
+    assert_int_equal(dial_receive(a, &h->b, support_moment(20)), ERR_TIMEOUT);
 }
 
 /*
@@ -599,24 +569,22 @@ TEST(what_fails_leaves_nothing_behind)
  */
 TEST(the_worker_may_be_busy_or_gone)
 {
-    struct gate_house h CLEAN(pull_down);
     struct gate_client from = {.user = 1}, other = from;
-    struct gate_port *port CLEAN(gate_port_free) = NULL;
-    build(&h);
-    assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_AGAIN); /* there never was one */
-    port = gate_port(h.gate);
+    struct gate_house *h CLEAN(pull_down) = BUILD();
+    assert_int_equal(gate_pass(h->gate, &from, "x", 1), ERR_AGAIN); /* there never was one */
+    struct gate_port *port CLEAN(gate_port_free) = gate_port(h->gate);
     assert_non_null(port);
-    assert_int_equal(gate_port_receive(port, &from, &h.b, NULL, support_moment(20)), ERR_TIMEOUT);
+    assert_int_equal(gate_port_receive(port, &from, &h->b, NULL, support_moment(20)), ERR_TIMEOUT);
     for (unsigned round = 0; round < 3; round++) {
         size_t passed = 0;
         for (from.user = 1; passed < GATE_BACKLOG; from.user++) {
             for (unsigned i = 0; i < GATE_WAITING_OF_A_KEY; i++, passed++)
-                OK(gate_pass(h.gate, &from, "x", 1));
-            assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_AGAIN);
+                OK(gate_pass(h->gate, &from, "x", 1));
+            assert_int_equal(gate_pass(h->gate, &from, "x", 1), ERR_AGAIN);
         }
-        assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_AGAIN);
+        assert_int_equal(gate_pass(h->gate, &from, "x", 1), ERR_AGAIN);
         for (; passed > 0; passed--)
-            OK(gate_port_receive(port, &other, &h.b, NULL, support_end_ms(10)));
+            OK(gate_port_receive(port, &other, &h->b, NULL, support_end_ms(10)));
     }
 }
 
@@ -653,23 +621,22 @@ TEST(garbage_ends_the_connection)
         {NULL, "in several frames", 2, 0},      {name, "names its own route", 1, 4},
         {"route", "names its own route", 1, 4}, /* as long as the gate's own */
     };
-    struct gate_house h CLEAN(pull_down);
-    build(&h);
+    struct gate_house *h CLEAN(pull_down) = BUILD();
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         const char *route = kinds[k].route;
-        void *s = raw_client(&h, route, route != NULL ? strlen(route) : 0), *watch;
+        void *s = raw_client(h, route, route != NULL ? strlen(route) : 0), *watch;
         uint16_t kind = 0;
         int32_t value;
-        OK(events_new(&watch, netio_zmq(h.outside), s, ZMQ_EVENT_DISCONNECTED, NULL));
-        h.sink[0] = '\0';
+        OK(events_new(&watch, netio_zmq(h->outside), s, ZMQ_EVENT_DISCONNECTED, NULL));
+        h->sink[0] = '\0';
         for (unsigned i = 1; i <= kinds[k].frames; i++)
             zmq_send(s, "part", kinds[k].size, i < kinds[k].frames ? ZMQ_SNDMORE : 0);
         for (double end = support_deadline(10); kind == 0 && support_again(end);) {
-            hear_nothing(&h, 10);
+            hear_nothing(h, 10);
             (void)events_take(watch, &kind, &value);
         }
         assert_int_equal(kind, ZMQ_EVENT_DISCONNECTED);
-        support_says(h.sink, kinds[k].says);
+        support_says(h->sink, kinds[k].says);
         events_free(watch, s);
         zmq_close(s);
     }
@@ -693,12 +660,11 @@ int zmq_connect(void *socket, const char *endpoint)
 
 TEST(events_that_cannot_be_heard_are_an_error)
 {
-    struct gate_house h CLEAN(pull_down);
     void *s, *watch;
-    build(&h);
-    s = raw_client(&h, NULL, 0);
+    struct gate_house *h CLEAN(pull_down) = BUILD();
+    s = raw_client(h, NULL, 0);
     refuses = true;
-    assert_int_equal(events_new(&watch, netio_zmq(h.outside), s,
+    assert_int_equal(events_new(&watch, netio_zmq(h->outside), s,
                                 ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_MONITOR_STOPPED, NULL),
                      ERR_SYSTEM);
     refuses = false;
@@ -709,39 +675,35 @@ TEST(events_that_cannot_be_heard_are_an_error)
 TEST(what_is_too_long_does_not_arrive)
 {
     static const uint8_t big[MAX_MESSAGE + 1];
-    struct gate_house h CLEAN(pull_down);
-    struct dial *d CLEAN(dial_free) = NULL;
-    build(&h);
-    d = knock(&h, &h.client[0], h.server.public);
+    struct gate_house *h CLEAN(pull_down) = BUILD();
+    struct dial *d CLEAN(dial_free) = knock(h, &h->client[0], h->server.public);
     OK(dial_send(d, false, big, MAX_MESSAGE, support_end_ms(10)));
-    hear(&h, NULL);
-    assert_int_equal(h.b.size, MAX_MESSAGE);
+    hear(h, NULL);
+    assert_int_equal(h->b.size, MAX_MESSAGE);
     OK(dial_watch(d));
     OK(dial_send(d, false, big, MAX_MESSAGE + 1, support_end_ms(10)));
-    assert_int_equal(dial_receive(d, &h.b, support_end_ms(10)), ERR_PEER);
-    hear_nothing(&h, 20);
+    assert_int_equal(dial_receive(d, &h->b, support_end_ms(10)), ERR_PEER);
+    hear_nothing(h, 20);
     /* the library cut that connection; a new one is made, and the gate stands */
     say(d, "short");
-    hear(&h, "short");
+    hear(h, "short");
 }
 
 /* Plain TCP bytes and a client without CURVE at all. */
 TEST(other_protocols_get_nothing)
 {
-    struct gate_house h CLEAN(pull_down);
-    void *plain;
     const int linger = 0;
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
-    build(&h);
-    a.sin_port = htons((uint16_t)atoi(strrchr(h.endpoint[0], ':') + 1));
+    struct gate_house *h CLEAN(pull_down) = BUILD();
+    a.sin_port = htons((uint16_t)atoi(strrchr(h->endpoint[0], ':') + 1));
     assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
     assert_int_equal(write(fd, "GET / HTTP/1.0\r\n\r\n", 18), 18);
-    plain = zmq_socket(netio_zmq(h.outside), ZMQ_DEALER);
+    void *plain = zmq_socket(netio_zmq(h->outside), ZMQ_DEALER);
     zmq_setsockopt(plain, ZMQ_LINGER, &linger, sizeof linger);
-    zmq_connect(plain, h.endpoint[0]);
+    zmq_connect(plain, h->endpoint[0]);
     zmq_send(plain, "hello", 5, 0);
-    hear_nothing(&h, 200);
+    hear_nothing(h, 200);
     zmq_close(plain);
     close(fd);
 }
@@ -781,8 +743,6 @@ static void crowd_at(const char *host, const char *crowded, bool apart, unsigned
     const size_t most = descriptors != 0 ? descriptors / 2 : 8;
     struct rlimit limit, before;
     char words[64];
-    struct gate_house h CLEAN(pull_down) = {.connections = descriptors != 0 ? 0 : most};
-    struct dial *early CLEAN(dial_free) = NULL, *late CLEAN(dial_free) = NULL;
     int crowd[CROWD];
     size_t cut = 0;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -790,20 +750,21 @@ static void crowd_at(const char *host, const char *crowded, bool apart, unsigned
     if (descriptors != 0)
         limit.rlim_cur = descriptors;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    build_at(&h, host);
+    struct gate_house *h CLEAN(pull_down) = build_at(
+        host, &(struct gate_house){.connections = descriptors != 0 ? 0 : most});
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    early = knock(&h, &h.client[0], h.server.public);
+    struct dial *early CLEAN(dial_free) = knock(h, &h->client[0], h->server.public);
     OK(dial_watch(early));
-    ask_and_answer(&h, early, 100);
+    ask_and_answer(h, early, 100);
     for (size_t i = 0; i < CROWD; i++) {
-        crowd[i] = stranger_from(&h, crowded, i % 2 == 0 ? 0 : i % 64);
-        hear_nothing(&h, 20);
+        crowd[i] = stranger_from(h, crowded, i % 2 == 0 ? 0 : i % 64);
+        hear_nothing(h, 20);
     }
     if (apart) /* otherwise it would be told that its connection broke */
-        assert_int_equal(dial_receive(early, &h.b, support_moment(20)), ERR_TIMEOUT);
-    ask_and_answer(&h, early, 100);
-    late = knock(&h, &h.client[1], h.server.public);
-    ask_and_answer(&h, late, 101);
+        assert_int_equal(dial_receive(early, &h->b, support_moment(20)), ERR_TIMEOUT);
+    ask_and_answer(h, early, 100);
+    struct dial *late CLEAN(dial_free) = knock(h, &h->client[1], h->server.public);
+    ask_and_answer(h, late, 101);
     for (double end = support_deadline(10); cut < CROWD - most && support_again(end);) {
         cut = 0;
         for (size_t i = 0; i < CROWD; i++)
@@ -811,7 +772,7 @@ static void crowd_at(const char *host, const char *crowded, bool apart, unsigned
     }
     assert_true(cut >= CROWD - most);
     snprintf(words, sizeof words, "more than %zu connections at a time", most);
-    support_says(h.sink, words);
+    support_says(h->sink, words);
     for (size_t i = 0; i < CROWD; i++)
         close(crowd[i]);
 }
@@ -843,30 +804,26 @@ TEST(a_crowd_of_ipv6_is_in_its_own_way)
 /* Descriptors are reused: what is said about a client that left is not said about the next one. */
 TEST(only_the_connection_that_was_named_is_cut)
 {
-    struct gate_house h;
-    struct dial *first, *second;
-    struct gate_client gone, stays;
-    build(&h);
-    first = knock(&h, &h.client[1], h.server.public);
-    ask_and_answer(&h, first, 101);
-    gone = h.from;
+    struct gate_house *h CLEAN(pull_down) = BUILD();
+    struct dial *first = knock(h, &h->client[1], h->server.public);
+    ask_and_answer(h, first, 101);
+    struct gate_client gone = h->from;
     dial_free(&first);
-    second = knock(&h, &h.client[1], h.server.public);
+    struct dial *second = knock(h, &h->client[1], h->server.public);
     OK(dial_watch(second));
-    ask_and_answer(&h, second, 101);
-    assert_int_not_equal(memcmp(gone.route, h.from.route, GATE_ROUTE), 0);
-    stays = h.from;
+    ask_and_answer(h, second, 101);
+    assert_int_not_equal(memcmp(gone.route, h->from.route, GATE_ROUTE), 0);
+    struct gate_client stays = h->from;
     gone.fd = stays.fd; /* as often happens by itself */
-    gate_cut(h.gate, &gone);
+    gate_cut(h->gate, &gone);
     for (unsigned i = 0; i < 10; i++) {
-        hear_nothing(&h, 20);
-        ask_and_answer(&h, second, 101);
-        assert_memory_equal(h.from.route, stays.route, GATE_ROUTE); /* not dialled again */
+        hear_nothing(h, 20);
+        ask_and_answer(h, second, 101);
+        assert_memory_equal(h->from.route, stays.route, GATE_ROUTE); /* not dialled again */
     }
-    gate_cut(h.gate, &h.from);
-    assert_int_equal(dial_receive(second, &h.b, support_end_ms(10)), ERR_PEER);
+    gate_cut(h->gate, &h->from);
+    assert_int_equal(dial_receive(second, &h->b, support_end_ms(10)), ERR_PEER);
     dial_free(&second);
-    pull_down(&h);
 }
 
 /* The gate's end of its one connection; -1: it has none. */
@@ -887,53 +844,46 @@ static int gate_end(const struct gate_house *h)
 /* Nor is it said about one that was not heard yet. */
 TEST(a_newcomer_is_not_cut_for_another)
 {
-    struct gate_house h;
-    struct dial *first, *second;
-    struct gate_client gone;
-    build(&h);
-    first = knock(&h, &h.client[0], h.server.public);
-    ask_and_answer(&h, first, 100);
-    gone = h.from;
+    struct gate_house *h CLEAN(pull_down) = BUILD();
+    struct dial *first = knock(h, &h->client[0], h->server.public);
+    ask_and_answer(h, first, 100);
+    struct gate_client gone = h->from;
     dial_free(&first);
-    for (double end = support_deadline(20); gate_end(&h) >= 0 && support_again(end);)
-        hear_nothing(&h, 20);
-    assert_int_equal(gate_end(&h), -1);
-    second = knock(&h, &h.client[1], h.server.public);
+    for (double end = support_deadline(20); gate_end(h) >= 0 && support_again(end);)
+        hear_nothing(h, 20);
+    assert_int_equal(gate_end(h), -1);
+    struct dial *second = knock(h, &h->client[1], h->server.public);
     OK(dial_watch(second));
     say(second, "hello");
-    for (double end = support_deadline(20); gate_end(&h) < 0 && support_again(end);)
+    for (double end = support_deadline(20); gate_end(h) < 0 && support_again(end);)
         continue;
-    gone.fd = gate_end(&h); /* as often happens by itself */
-    gate_cut(h.gate, &gone);
-    assert_int_equal(dial_receive(second, &h.b, support_end_ms(0.2)), ERR_TIMEOUT);
-    hear(&h, "hello");
-    assert_int_equal(h.from.fd, gone.fd);
+    gone.fd = gate_end(h); /* as often happens by itself */
+    gate_cut(h->gate, &gone);
+    assert_int_equal(dial_receive(second, &h->b, support_end_ms(0.2)), ERR_TIMEOUT);
+    hear(h, "hello");
+    assert_int_equal(h->from.fd, gone.fd);
     dial_free(&second);
-    pull_down(&h);
 }
 
 /* A client can name a route like those that the gate makes. That costs others nothing. */
 TEST(a_chosen_number_of_a_line_is_of_no_use)
 {
-    struct gate_house h CLEAN(pull_down);
-    struct dial *first CLEAN(dial_free) = NULL, *second CLEAN(dial_free) = NULL;
     uint8_t route[5];
-    void *s;
-    build(&h);
-    first = knock(&h, &h.client[0], h.server.public);
-    ask_and_answer(&h, first, 100);
-    memcpy(route, h.from.route, sizeof route);
+    struct gate_house *h CLEAN(pull_down) = BUILD();
+    struct dial *first CLEAN(dial_free) = knock(h, &h->client[0], h->server.public);
+    ask_and_answer(h, first, 100);
+    memcpy(route, h->from.route, sizeof route);
     route[1] += 0x40; /* as if 2^30 connections had come since */
-    s = raw_client(&h, route, sizeof route);
+    void *s = raw_client(h, route, sizeof route);
     assert_int_equal(zmq_send(s, "x", 1, 0), 1);
-    hear(&h, "x");
-    assert_memory_equal(h.from.route, route, sizeof route);
-    hear_nothing(&h, 200);
-    second = knock(&h, &h.client[1], h.server.public);
+    hear(h, "x");
+    assert_memory_equal(h->from.route, route, sizeof route);
+    hear_nothing(h, 200);
+    struct dial *second CLEAN(dial_free) = knock(h, &h->client[1], h->server.public);
     OK(dial_watch(second));
-    ask_and_answer(&h, second, 101);
-    gate_cut(h.gate, &h.from);
-    assert_int_equal(dial_receive(second, &h.b, support_end_ms(10)), ERR_PEER);
+    ask_and_answer(h, second, 101);
+    gate_cut(h->gate, &h->from);
+    assert_int_equal(dial_receive(second, &h->b, support_end_ms(10)), ERR_PEER);
     zmq_close(s);
 }
 
@@ -942,13 +892,11 @@ TEST(numbers_of_lines_cannot_be_guessed)
 {
     uint8_t route[2][5];
     for (unsigned i = 0; i < 2; i++) {
-        struct gate_house h CLEAN(pull_down);
-        struct dial *d CLEAN(dial_free) = NULL;
         srand(1); /* as in each program that begins */
-        build(&h);
-        d = knock(&h, &h.client[0], h.server.public);
-        ask_and_answer(&h, d, 100);
-        memcpy(route[i], h.from.route, sizeof route[i]);
+        struct gate_house *h CLEAN(pull_down) = BUILD();
+        struct dial *d CLEAN(dial_free) = knock(h, &h->client[0], h->server.public);
+        ask_and_answer(h, d, 100);
+        memcpy(route[i], h->from.route, sizeof route[i]);
     }
     assert_memory_not_equal(route[0], route[1], sizeof route[0]);
 }
@@ -957,30 +905,29 @@ TEST(numbers_of_lines_cannot_be_guessed)
 TEST(a_key_has_so_many_connections)
 {
     enum { MINE = 6, MOST = 4 };
-    struct gate_house h CLEAN(pull_down) = {.of_a_key = MOST};
+    struct gate_house *h CLEAN(pull_down) = BUILD(.of_a_key = MOST);
     struct dial *other CLEAN(dial_free) = NULL, *d[MINE];
     unsigned cut = 0;
-    build_at(&h, "127.0.0.1");
-    other = knock(&h, &h.client[1], h.server.public);
+    other = knock(h, &h->client[1], h->server.public);
     OK(dial_watch(other));
-    ask_and_answer(&h, other, 101);
+    ask_and_answer(h, other, 101);
     for (size_t i = 0; i < MINE; i++) {
-        d[i] = knock(&h, &h.client[0], h.server.public);
+        d[i] = knock(h, &h->client[0], h->server.public);
         OK(dial_watch(d[i]));
-        ask_and_answer(&h, d[i], 100);
-        hear_nothing(&h, 120);
+        ask_and_answer(h, d[i], 100);
+        hear_nothing(h, 120);
     }
     for (size_t i = 0; i < MINE; i++) {
-        enum err e = dial_receive(d[i], &h.b,
+        enum err e = dial_receive(d[i], &h->b,
                                   i < MINE - MOST ? support_end_ms(10) : support_moment(20));
         assert_int_equal(e, i < MINE - MOST ? ERR_PEER : ERR_TIMEOUT);
         cut += e == ERR_PEER;
         dial_free(&d[i]);
     }
     assert_int_equal(cut, MINE - MOST);
-    support_says(h.sink, "more than 4 connections of one key");
-    ask_and_answer(&h, other, 101);
-    assert_int_equal(dial_receive(other, &h.b, support_moment(20)), ERR_TIMEOUT);
+    support_says(h->sink, "more than 4 connections of one key");
+    ask_and_answer(h, other, 101);
+    assert_int_equal(dial_receive(other, &h->b, support_moment(20)), ERR_TIMEOUT);
 }
 
 /*
@@ -1006,28 +953,24 @@ static void send_the_head_of_a_message(int fd, size_t size, size_t n)
  */
 TEST(a_message_has_a_time_to_arrive)
 {
-    struct gate_house h CLEAN(pull_down) = {.message_ms = 300};
-    struct dial *honest CLEAN(dial_free) = NULL;
-    int fd;
-    build_at(&h, "127.0.0.1");
-    h.message_ms = 0;
-    honest = knock(&h, &h.client[0], h.server.public);
+    struct gate_house *h CLEAN(pull_down) = BUILD(.message_ms = 300);
+    struct dial *honest CLEAN(dial_free) = knock(h, &h->client[0], h->server.public);
     OK(dial_watch(honest));
-    ask_and_answer(&h, honest, 100);
+    ask_and_answer(h, honest, 100);
     /* every byte of whole messages is accounted for, whatever their length */
     for (size_t i = 0; i < 2000; i++) {
         static const uint8_t some[MAX_MESSAGE];
         OK(dial_send(honest, false, some, 150 + i % 150, support_end_ms(10)));
-        hear(&h, NULL);
+        hear(h, NULL);
     }
-    fd = stranger_from(&h, "127.0.0.1", 0);
+    int fd = stranger_from(h, "127.0.0.1", 0);
     send_the_head_of_a_message(fd, MAX_MESSAGE, MAX_MESSAGE - 16);
     for (double end = support_deadline(10); !support_is_cut(fd);) {
         assert_true(support_again(end));
-        hear_nothing(&h, 20);
+        hear_nothing(h, 20);
     }
-    assert_int_equal(dial_receive(honest, &h.b, support_moment(20)), ERR_TIMEOUT);
-    ask_and_answer(&h, honest, 100);
+    assert_int_equal(dial_receive(honest, &h->b, support_moment(20)), ERR_TIMEOUT);
+    ask_and_answer(h, honest, 100);
     close(fd);
 }
 
@@ -1037,27 +980,24 @@ TEST(a_message_has_a_time_to_arrive)
  */
 TEST(nobody_fills_memory)
 {
-    struct gate_house h CLEAN(pull_down) = {.memory = (size_t)8 << 20};
-    struct dial *honest CLEAN(dial_free) = NULL;
     struct withhold_record attack = {
         .connections = 20, .frames = 2000, .frame = 4000}; /* 160 MB in all */
     uint64_t before, most = 0;
     unsigned served = 0;
     int64_t end;
-    pid_t child;
     support_needs(SUPPORT_WITHHOLDS, "neither a sanitizer nor qemu lets a child have threads");
-    build_at(&h, "127.0.0.1");
-    honest = knock(&h, &h.client[1], h.server.public);
-    ask_and_answer(&h, honest, 101);
+    struct gate_house *h CLEAN(pull_down) = BUILD(.memory = (size_t)8 << 20);
+    struct dial *honest CLEAN(dial_free) = knock(h, &h->client[1], h->server.public);
+    ask_and_answer(h, honest, 101);
     before = support_resident(getpid());
-    attack.endpoint = h.endpoint[0];
-    attack.server_public = h.server.public;
-    attack.curve_public = h.client[0].public;
-    attack.curve_secret = h.client[0].secret;
-    child = support_withhold(&attack);
+    attack.endpoint = h->endpoint[0];
+    attack.server_public = h->server.public;
+    attack.curve_public = h->client[0].public;
+    attack.curve_secret = h->client[0].secret;
+    pid_t child = support_withhold(&attack);
     for (end = support_moment(WITHHOLD_MS); clock_now_ms() < end || served < 10; served++) {
-        hear_nothing(&h, 10);
-        ask_and_answer(&h, honest, 101);
+        hear_nothing(h, 10);
+        ask_and_answer(h, honest, 101);
         most = support_resident(getpid()) > most ? support_resident(getpid()) : most;
     }
     assert_true(support_withhold_end(child));
@@ -1068,24 +1008,22 @@ TEST(nobody_fills_memory)
 /* A key that dials without end is let in later, another one at once. */
 TEST(a_key_that_dials_without_end_waits)
 {
-    struct gate_house h CLEAN(pull_down);
     struct dial *d;
     unsigned served = 0;
-    build(&h);
+    struct gate_house *h CLEAN(pull_down) = BUILD();
     for (; served < 400; served++) {
-        enum err e;
-        d = knock(&h, &h.client[0], h.server.public);
-        e = dial_send(d, false, "again", 5,
-                      served < 100 ? support_end_ms(10) : support_moment(1000));
+        d = knock(h, &h->client[0], h->server.public);
+        enum err e = dial_send(d, false, "again", 5,
+                               served < 100 ? support_end_ms(10) : support_moment(1000));
         if (e == ERR_OK)
-            e = gate_receive(h.gate, &h.from, &h.b, support_end_ms(10));
+            e = gate_receive(h->gate, &h->from, &h->b, support_end_ms(10));
         dial_free(&d);
         if (e != ERR_OK)
             break;
     }
     assert_in_range(served, 100, 300);
-    d = knock(&h, &h.client[1], h.server.public);
-    ask_and_answer(&h, d, 101);
+    d = knock(h, &h->client[1], h->server.public);
+    ask_and_answer(h, d, 101);
     dial_free(&d);
 }
 
@@ -1134,13 +1072,11 @@ TEST(only_a_whole_request_admits)
     };
     char sink[4096] = "", user[16], name[65] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
-    struct netio *netio;
-    void *asker;
-    OK(netio_new(&netio, &log));
+    struct netio *netio = MADE(netio, netio_new, &log);
     OK(netio_allow(netio, far_too_long, key.public, 7));
     memset(name, 'd', sizeof name - 1);
     assert_int_equal(netio_allow(netio, name, key.public, 7), ERR_RANGE);
-    asker = zmq_socket(netio_zmq(netio), ZMQ_REQ);
+    void *asker = zmq_socket(netio_zmq(netio), ZMQ_REQ);
     assert_int_equal(zmq_connect(asker, "inproc://zeromq.zap.01"), 0);
     assert_int_equal(admission_of(asker, good, 7, user), 200);
     assert_string_equal(user, "7");
@@ -1205,13 +1141,11 @@ TEST(admission_outlives_what_fails)
     const struct frame frames[7] = {{"1.0", 3}, {"a", 1},     {"gate", 4},     {"127.0.0.1", 9},
                                     {"", 0},    {"CURVE", 5}, {key.public, 32}};
     const int soon = (int)support_patience_ms(5);
-    struct netio *netio CLEAN(netio_free);
-    void *asker;
     char user[16];
     int call = 0;
-    OK(netio_new(&netio, NULL));
+    struct netio *netio CLEAN(netio_free) = MADE(netio, netio_new, NULL);
     OK(netio_allow(netio, "gate", key.public, 7));
-    asker = zmq_socket(netio_zmq(netio), ZMQ_REQ);
+    void *asker = zmq_socket(netio_zmq(netio), ZMQ_REQ);
     assert_int_equal(zmq_setsockopt(asker, ZMQ_RCVTIMEO, &soon, sizeof soon), 0);
     assert_int_equal(zmq_connect(asker, "inproc://zeromq.zap.01"), 0);
     asking = asker;
@@ -1229,23 +1163,20 @@ TEST(admission_outlives_what_fails)
 /* Without CURVE nobody asks admission: whatever comes then is ignored. */
 TEST(a_gate_without_keys_hears_nobody)
 {
-    struct gate_house h CLEAN(pull_down);
-    struct gate_options o;
-    void *plain;
     const int linger = 0;
-    build(&h);
-    gate_free(&h.gate);
-    wait_until_closed(h.endpoint[0]);
-    o = gate_of(&h);
+    struct gate_house *h CLEAN(pull_down) = BUILD();
+    gate_free(&h->gate);
+    wait_until_closed(h->endpoint[0]);
+    struct gate_options o = gate_of(h);
     o.curve_public = NULL;
-    OK(gate_new(&h.gate, &o));
-    plain = zmq_socket(netio_zmq(h.outside), ZMQ_DEALER);
+    OK(gate_new(&h->gate, &o));
+    void *plain = zmq_socket(netio_zmq(h->outside), ZMQ_DEALER);
     zmq_setsockopt(plain, ZMQ_LINGER, &linger, sizeof linger);
-    assert_int_equal(zmq_connect(plain, h.endpoint[0]), 0);
+    assert_int_equal(zmq_connect(plain, h->endpoint[0]), 0);
     assert_int_equal(zmq_send(plain, "hello", 5, 0), 5);
-    for (double end = support_deadline(10); strstr(h.sink, "nobody has admitted") == NULL;) {
+    for (double end = support_deadline(10); strstr(h->sink, "nobody has admitted") == NULL;) {
         assert_true(support_again(end));
-        hear_nothing(&h, 20);
+        hear_nothing(h, 20);
     }
     zmq_close(plain);
 }
@@ -1289,10 +1220,7 @@ static void *talk(void *argument)
  */
 TEST(a_gate_that_is_closed_under_us_says_so)
 {
-    struct gate_house h;
     struct talker t = {0};
-    struct gate_options o;
-    struct dial_options dials;
     struct gate_client client = {.user = 100};
     struct gate *gate;
     struct dial *d, *other;
@@ -1300,53 +1228,51 @@ TEST(a_gate_that_is_closed_under_us_says_so)
     void *heard;
     const double end = support_deadline(10);
     enum err e;
-    build(&h);
-    t.port = gate_port(h.gate);
+    struct gate_house *h CLEAN(pull_down) = BUILD();
+    t.port = gate_port(h->gate);
     assert_non_null(t.port);
-    d = knock(&h, &h.client[0], h.server.public);
+    d = knock(h, &h->client[0], h->server.public);
     OK(dial_watch(d));
-    ask_and_answer(&h, d, 100);
+    ask_and_answer(h, d, 100);
     assert_int_equal(pthread_create(&worker, NULL, talk, &t), 0);
     while (atomic_load(&t.taken) < TAKEN_LEAST)
         support_pause_ms(1);
-    assert_int_equal(zmq_ctx_shutdown(netio_zmq(h.inside)), 0);
+    assert_int_equal(zmq_ctx_shutdown(netio_zmq(h->inside)), 0);
     pthread_join(worker, NULL);
     assert_int_equal(t.e, ERR_MISUSE);
     assert_in_range(t.taken, TAKEN_LEAST, 64);
-    support_says(h.sink, "the gate's front did not take an answer to user 100");
-    assert_int_equal(gate_receive(h.gate, &client, &h.b, support_end_ms(10)), ERR_MISUSE);
+    support_says(h->sink, "the gate's front did not take an answer to user 100");
+    assert_int_equal(gate_receive(h->gate, &client, &h->b, support_end_ms(10)), ERR_MISUSE);
     /* a socket that has just been used does not look whether its context has ended */
-    while ((e = gate_reply(h.gate, &client, "x", 1)) == ERR_OK && support_again(end))
+    while ((e = gate_reply(h->gate, &client, "x", 1)) == ERR_OK && support_again(end))
         ;
-    assert_int_equal(e, ERR_MISUSE);
-    support_says(h.sink, "cannot answer user 100");
-    assert_int_equal(gate_pass(h.gate, &client, "x", 1), ERR_MISUSE);
-    assert_int_equal(gate_pass(h.gate, &client, "x", 1), ERR_MISUSE); /* and it waits for nobody */
-    assert_int_equal(gate_pass(h.gate, &client, "x", 1), ERR_MISUSE);
-    assert_null(gate_port(h.gate));
-    o = gate_of(&h);
+    GIVES(e, ERR_MISUSE, h->sink, "cannot answer user 100");
+    assert_int_equal(gate_pass(h->gate, &client, "x", 1), ERR_MISUSE);
+    assert_int_equal(gate_pass(h->gate, &client, "x", 1), ERR_MISUSE); /* and it waits for nobody */
+    assert_int_equal(gate_pass(h->gate, &client, "x", 1), ERR_MISUSE);
+    assert_null(gate_port(h->gate));
+    struct gate_options o = gate_of(h);
     assert_int_equal(gate_new(&gate, &o), ERR_MISUSE);
     assert_null(gate);
-    support_says(h.sink, "no ZeroMQ socket");
+    support_says(h->sink, "no ZeroMQ socket");
 
-    assert_int_equal(zmq_ctx_shutdown(netio_zmq(h.outside)), 0);
+    assert_int_equal(zmq_ctx_shutdown(netio_zmq(h->outside)), 0);
     assert_int_equal(dial_send(d, false, "x", 1, support_end_ms(10)), ERR_MISUSE);
-    assert_int_equal(dial_receive(d, &h.b, support_end_ms(10)), ERR_MISUSE);
-    dials = dial_as(&h, &h.client[0]);
+    assert_int_equal(dial_receive(d, &h->b, support_end_ms(10)), ERR_MISUSE);
+    struct dial_options dials = dial_as(h, &h->client[0]);
     assert_int_equal(dial_new(&other, &dials), ERR_MISUSE);
     assert_null(other);
     dial_free(&d);
     pull_down(&h);
 
     /* and a front that waits */
-    build(&h);
-    assert_int_equal(pthread_create(&front, NULL, listen_in_vain, &h), 0);
+    h = BUILD();
+    assert_int_equal(pthread_create(&front, NULL, listen_in_vain, h), 0);
     support_pause_ms(50);
-    assert_int_equal(zmq_ctx_shutdown(netio_zmq(h.inside)), 0);
+    assert_int_equal(zmq_ctx_shutdown(netio_zmq(h->inside)), 0);
     pthread_join(front, &heard);
     assert_int_equal(((enum err *)heard)[0], ERR_MISUSE);
     assert_int_equal(((enum err *)heard)[1], ERR_MISUSE);
-    pull_down(&h);
 }
 
 static unsigned count_descriptors(void)
@@ -1366,24 +1292,21 @@ static unsigned count_descriptors(void)
  */
 TEST(descriptors_may_run_out)
 {
-    unsigned at_first;
     enum err e = ERR_SYSTEM;
     unsigned failures = 0;
     struct rlimit limit, before;
-    struct dial_options o;
-    struct gate_house h CLEAN(pull_down);
-    build(&h);
-    o = dial_as(&h, &h.client[0]);
+    struct gate_house *h CLEAN(pull_down) = BUILD();
+    struct dial_options o = dial_as(h, &h->client[0]);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     limit = before;
-    at_first = count_descriptors();
+    unsigned at_first = count_descriptors();
     for (rlim_t more = 0; e == ERR_SYSTEM && more < 40; more++) {
         int lowest = dup(STDERR_FILENO);
         struct dial *d;
         assert_true(lowest >= 0);
         close(lowest);
         limit.rlim_cur = (rlim_t)lowest + more;
-        h.outside_sink[0] = '\0';
+        h->outside_sink[0] = '\0';
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
         e = dial_new(&d, &o);
         if (e == ERR_OK)
@@ -1394,8 +1317,8 @@ TEST(descriptors_may_run_out)
         for (double end = support_deadline(5); count_descriptors() > at_first;)
             assert_true(support_again(end));
         failures += e == ERR_SYSTEM;
-        if (e != ERR_OK && strstr(h.outside_sink, "Too many open files") == NULL)
-            fail_msg("with %u: %s\n%s", (unsigned)more, error_text(e), h.outside_sink);
+        if (e != ERR_OK && strstr(h->outside_sink, "Too many open files") == NULL)
+            fail_msg("with %u: %s\n%s", (unsigned)more, error_text(e), h->outside_sink);
     }
     OK(e);
     assert_true(failures > 2);

@@ -460,8 +460,7 @@ TEST(an_abort_is_passed_on)
     run_three(run_party, p, sizeof *p);
     assert_int_equal(p[0].e, ERR_AUTH);
     assert_int_equal(p[1].e, ERR_PEER);
-    assert_int_equal(p[2].e, ERR_PEER);
-    support_says(p[1].sink, "server 0 gave up");
+    GIVES(p[2].e, ERR_PEER, p[1].sink, "server 0 gave up");
     support_says(p[2].sink, "server 1 gave up");
 }
 
@@ -605,11 +604,10 @@ TEST(a_dead_neighbour_is_noticed)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct transport *t[3];
-    struct netio *netio CLEAN(netio_free) = NULL;
     int64_t patience = 100;
     OK(transport_memory_new(t, 4));
     assert_true(notice_death(t, patience, 0));
-    OK(netio_new(&netio, &log));
+    struct netio *netio CLEAN(netio_free) = MADE(netio, netio_new, &log);
     do {
         patience *= 4;
         assert_true(patience < support_patience_ms(60));
@@ -621,8 +619,7 @@ TEST(a_dead_neighbour_is_noticed)
 TEST(a_neighbour_that_leaves_is_noticed_at_once)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
-    struct netio *netio CLEAN(netio_free) = NULL;
-    OK(netio_new(&netio, &log));
+    struct netio *netio CLEAN(netio_free) = MADE(netio, netio_new, &log);
     for (size_t rounds = 1; rounds < 3; rounds++) {
         struct transport *t[3] CLEAN(links_free) = {0};
         bool seen = false;
@@ -662,8 +659,7 @@ TEST(one_that_leaves_between_rounds_is_noticed_too)
     OK(net_listen(net));
     transport_free(&t[1]);
     OK(transport_wait(t[0], TRANSPORT_NEWS, 0, support_end_ms(5)));
-    assert_int_equal(net_listen(net), ERR_PEER);
-    support_says(sink, "server 1 closed its connection");
+    GIVES(net_listen(net), ERR_PEER, sink, "server 1 closed its connection");
     assert_int_equal(net_listen(net), ERR_MISUSE);
 }
 
@@ -688,8 +684,7 @@ TEST(one_that_leaves_before_the_first_exchange_is_noticed)
                                                  .deadline_ms = support_patience_ms(20),
                                                  .log = &log}));
     transport_free(&control[1]);
-    assert_int_equal(net_greet(net), ERR_PEER);
-    support_says(sink, "server 1 closed its connection");
+    GIVES(net_greet(net), ERR_PEER, sink, "server 1 closed its connection");
 }
 
 TEST(a_party_may_give_up_by_itself)
@@ -720,8 +715,7 @@ TEST(a_neighbour_that_takes_nothing_is_noticed)
     start_in_memory(p, t, 1, &plan);
     p[2].rounds = 0; /* in its own round it might find the other late, and say so */
     run_three(run_party, p, sizeof *p);
-    assert_int_equal(p[0].e, ERR_TIMEOUT);
-    support_says(p[0].sink, "server 2 took nothing");
+    GIVES(p[0].e, ERR_TIMEOUT, p[0].sink, "server 2 took nothing");
 }
 
 /* --- what a silent round hears ---------------------------------------------------------------- */
@@ -780,15 +774,13 @@ TEST(while_one_is_silent_the_other_is_heard)
         [STRAY_ABORT] = {ERR_AUTH, "server 0 sent a frame of another pair of servers", 0},
         [FALSE_ABORT] = {ERR_AUTH, "that says ABORT and does not authenticate", 0},
     };
-    struct session *session CLEAN(session_free) = NULL;
-    OK(session_for_test(&session, 1, 11));
+    struct session *session CLEAN(session_free) = MADE(session, session_for_test, 1, 11);
     for (enum news news = GARBAGE_AHEAD; news <= FALSE_ABORT; news++) {
         const bool ends = expected[news].e != ERR_TIMEOUT;
         uint64_t strangers = UINT64_MAX;
         for (int64_t ms = ends ? support_patience_ms(10) : 60;
              strangers != expected[news].strangers; ms *= 4) {
-            char sink[2048] = "";
-            struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
+            LOG_INTO(log, sink, LOG_WARN);
             assert_true(ms < support_patience_ms(60));
             assert_int_equal(hear_beside_silence(session, news, ms, &log, &strangers),
                              expected[news].e);
@@ -824,26 +816,23 @@ TEST(a_flood_of_strangers_ends_with_our_patience)
                                              .receive = flood_receive,
                                              .drop = relay_drop,
                                              .wait = flood_wait};
-    char sink[2048] = "";
-    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
+    LOG_INTO(log, sink, LOG_WARN);
     uint8_t word[2];
     /* waiting for server 2 alone, and for both */
     const struct net_exchange rounds[] = {
         {.receive[NET_NEXT] = word, .receive_size[NET_NEXT] = 1},
         {.receive = {word, word + 1}, .receive_size = {1, 1}},
     };
-    struct session *session CLEAN(session_free) = NULL;
-    OK(session_for_test(&session, 1, 11));
+    struct session *session CLEAN(session_free) = MADE(session, session_for_test, 1, 11);
     for (int i = 0; i < 2; i++) {
         uint64_t strangers = 0;
         for (int64_t ms = 60; strangers == 0; ms *= 4) { /* more, until it has looked at them */
             struct net_relay flood = {.damage = NONE};
             struct transport *t[3] CLEAN(links_free) = {0}, outer = {.ops = &ops, .self = &flood};
-            struct net *net CLEAN(net_free) = NULL;
             assert_true(ms < support_patience_ms(60));
             OK(transport_memory_new(t, 4));
             flood.inner = t[1];
-            net = net_of(&outer, session, ms, &log);
+            struct net *net CLEAN(net_free) = net_of(&outer, session, ms, &log);
             assert_int_equal(net_exchange(net, &rounds[i]), ERR_TIMEOUT);
             strangers = net->strangers;
         }
@@ -888,8 +877,7 @@ TEST(queues_keep_order_and_bounds)
     OK(transport_wait(t[0], 0, 1u << NET_PREV, clock_now_ms()));
     OK(transport_wait(t[1], 1u << NET_PREV, 0, clock_now_ms()));
     OK(transport_receive(t[1], NET_PREV, &b));
-    assert_int_equal(b.size, 3);
-    assert_memory_equal(b.data, "abc", 3);
+    SAME_BYTES(&b, "abc", 3);
     OK(transport_send(t[0], NET_NEXT, NULL, 0));
     OK(transport_receive(t[1], NET_PREV, &b));
     assert_memory_equal(b.data, "d", 1);
@@ -1007,8 +995,7 @@ TEST(messages_in_parts_are_dropped)
         assert_int_equal(zmq_send(foreign, "part", 4, part < 999 ? ZMQ_SNDMORE : 0), 4);
     assert_int_equal(zmq_send(foreign, "whole", 5, 0), 5);
     OK(transport_receive_by(l.t, NET_NEXT, &b, support_end_ms(5)));
-    assert_int_equal(b.size, 5);
-    assert_memory_equal(b.data, "whole", 5);
+    SAME_BYTES(&b, "whole", 5);
     support_says(l.sink, "dropped a message in parts on link 0 from 1");
     zmq_close(foreign);
 }

@@ -38,8 +38,7 @@ TEST(seal_known_answer)
                                          0xf5, 0x3a, 0x67, 0xb2, 0x12, 0x57, 0xbd, 0xdf};
     static const uint8_t zero[16];
     uint8_t out[32];
-    struct seal *s CLEAN(seal_free) = NULL;
-    OK(seal_new(&s, SEAL_SENDER, zero, 0));
+    struct seal *s CLEAN(seal_free) = MADE(seal, seal_new, SEAL_SENDER, zero, 0);
     OK(seal_frame(s, 0, NULL, 0, zero, sizeof zero, out));
     assert_memory_equal(out, expected, sizeof out);
 }
@@ -141,9 +140,8 @@ TEST(keys_are_replaced_at_the_bound)
 
 static struct gcm *gcm_by(const char *kernel, bool seals)
 {
-    struct gcm *g;
     setenv("TREFOIL_KERNEL", kernel, 1);
-    OK(gcm_new(&g, seals, first_key));
+    struct gcm *g = MADE(gcm, gcm_new, seals, first_key);
     return g;
 }
 

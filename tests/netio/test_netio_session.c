@@ -598,8 +598,7 @@ TEST(an_early_hello_of_either_is_judged)
     static const struct line lines[] = {{1, HELLO_B, CUT}, {0, ATTEMPT_B, SOUND}};
     struct session_server s[3];
     in_memory(s);
-    assert_int_equal(hear(s, 2, lines, 2), ERR_FORMAT);
-    support_says(s[2].sink, "server 1 sent a HELLO that does not parse");
+    GIVES(hear(s, 2, lines, 2), ERR_FORMAT, s[2].sink, "server 1 sent a HELLO that does not parse");
     sit_down(s);
 }
 
@@ -612,10 +611,8 @@ TEST(what_cannot_be_sent_is_named)
     LOG_INTO(log, sink, LOG_ERROR);
     OK(transport_memory_new(t, 1));
     stand_up(s, t);
-    assert_int_equal(hear(s, 1, hellos, 2), ERR_TIMEOUT);
-    support_says(s[1].sink, "cannot send SECRET to server 0");
-    assert_int_equal(hear(s, 1, NULL, 0), ERR_TIMEOUT);
-    support_says(s[1].sink, "cannot send HELLO to server 0");
+    GIVES(hear(s, 1, hellos, 2), ERR_TIMEOUT, s[1].sink, "cannot send SECRET to server 0");
+    GIVES(hear(s, 1, NULL, 0), ERR_TIMEOUT, s[1].sink, "cannot send HELLO to server 0");
     transport_memory_hurry(t[0]);
     for (int i = 0; i < 2; i++)
         assert_int_equal(session_open(&s[0].session, s[0].transport, 3, 0, &s[0].terms, NULL,
@@ -699,8 +696,7 @@ TEST(one_that_leaves_meanwhile_is_not_waited_for)
     run_three(leave_or_run, s, sizeof *s);
     OK(s[2].e);
     for (unsigned i = 0; i < 2; i++) {
-        assert_int_equal(s[i].e, ERR_PEER);
-        support_says(s[i].sink, "server 2 closed its connection");
+        GIVES(s[i].e, ERR_PEER, s[i].sink, "server 2 closed its connection");
         assert_null(strstr(s[i].sink, "no HELLO"));
     }
     sit_down(s);

@@ -330,9 +330,8 @@ static bool stall(struct netio *netio, size_t k, int64_t patience_ms)
 TEST(a_new_session_follows_a_stalled_one)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
-    struct netio *netio CLEAN(netio_free) = NULL;
     int64_t patience = 100;
-    OK(netio_new(&netio, &log));
+    struct netio *netio CLEAN(netio_free) = MADE(netio, netio_new, &log);
     for (size_t k = 0; k < 6; k += k < 2 ? 1 : 3)
         for (; !stall(netio, k, patience); patience *= 2)
             assert_true(patience < support_patience_ms(10));
@@ -380,9 +379,8 @@ TEST(streams_go_over_zeromq)
 {
     static const size_t tiles[] = {16 << 10, 100016, 256 << 10, MIB};
     struct log log = {.file = stderr, .level = LOG_WARN};
-    struct netio *netio CLEAN(netio_free) = NULL;
     struct stream_party p[3];
-    OK(netio_new(&netio, &log));
+    struct netio *netio CLEAN(netio_free) = MADE(netio, netio_new, &log);
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
         struct transport *t[3] CLEAN(links_free) = {0};
         struct stream_plan plan = {BOTH, 3, tiles[i], big, 0};
@@ -477,9 +475,8 @@ TEST(wrong_flows_are_refused)
          2,
          ERR_RANGE},
     };
-    struct session *session CLEAN(session_free) = NULL;
     struct net *net;
-    OK(session_for_test(&session, 0, 1));
+    struct session *session CLEAN(session_free) = MADE(session, session_for_test, 0, 1);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct transport *t[3] CLEAN(links_free) = {0};
         OK(transport_memory_new(t, 4));
@@ -524,11 +521,10 @@ TEST(lanes_run_side_by_side)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct transport *t[LANES][3];
-    struct netio *netio CLEAN(netio_free) = NULL;
     for (int lane = 0; lane < LANES; lane++)
         OK(transport_memory_new(t[lane], 2));
     run_lanes(t);
-    OK(netio_new(&netio, &log));
+    struct netio *netio CLEAN(netio_free) = MADE(netio, netio_new, &log);
     for (int lane = 0; lane < LANES; lane++)
         OK(three_zmq(t[lane], netio, 2, NULL, NULL, &log));
     run_lanes(t);
