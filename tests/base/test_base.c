@@ -192,10 +192,8 @@ TEST(files_are_whole_or_untouched)
     assert_int_equal(stat(path, &s), 0);
     assert_int_equal(s.st_mode & 0777, 0600);
     OK(file_read(path, 100, &b, NULL));
-    assert_int_equal(b.size, 6);
-    assert_memory_equal(b.data, "second", 6);
-    assert_int_equal(file_read(path, 5, &b, &log), ERR_RANGE);
-    support_says(sink, path);
+    SAME_BYTES(&b, "second", 6);
+    GIVES(file_read(path, 5, &b, &log), ERR_RANGE, sink, path);
     sink[0] = '\0';
     assert_int_equal(file_write_new(path, 0600, "third", 5, &log), ERR_REFUSED);
     assert_string_equal(sink, "");
@@ -266,8 +264,7 @@ TEST(pipes_are_read_as_long_as_somebody_writes)
             assert_int_equal(waitpid(child, &ended, 0), child);
         snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
         OK(file_read(path, 100, &b, &log));
-        assert_int_equal(b.size, 9);
-        assert_memory_equal(b.data, "some rows", 9);
+        SAME_BYTES(&b, "some rows", 9);
         if (waits)
             assert_int_equal(waitpid(child, &ended, 0), child);
         close(ends[0]);

@@ -54,11 +54,10 @@ TEST(all_instructions_give_the_stream_of_libcrypto)
     char *kept = before != NULL ? strdup(before) : NULL;
     expect();
     for (enum processor set = PROCESSOR_PORTABLE; set < PROCESSOR_SETS; set++) {
-        struct prg *prg CLEAN(prg_free) = NULL;
         if (!processor_runs(set))
             continue;
         setenv("TREFOIL_KERNEL", processor_name(set), 1);
-        OK(prg_new(&prg, key));
+        struct prg *prg CLEAN(prg_free) = MADE(prg, prg_new, key);
         draw_all(prg);
         draw_from();
     }
@@ -75,8 +74,7 @@ TEST(the_first_block_is_aes)
     static const uint8_t zeros[16], block[16] = {0x66, 0xe9, 0x4b, 0xd4, 0xef, 0x8a, 0x2c, 0x3b,
                                                  0x88, 0x4c, 0xfa, 0x59, 0xca, 0x34, 0x2b, 0x2e};
     uint8_t out[16];
-    struct prg *prg CLEAN(prg_free);
-    OK(prg_new(&prg, zeros));
+    struct prg *prg CLEAN(prg_free) = MADE(prg, prg_new, zeros);
     OK(prg_fill(prg, out, sizeof out));
     assert_memory_equal(out, block, sizeof out);
 }

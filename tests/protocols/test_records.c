@@ -450,9 +450,8 @@ TEST(a_hostile_owner_moves_no_more_than_its_records)
         for (int noise = 0; noise < 2; noise++) {
             const size_t most = batch == 0 ? records[0] : rows[1];
             struct records_scene s CLEAN(scene_free) = scene_new(rows, records, true);
-            struct sent *part;
             uint64_t seed = 5;
-            part = &s.part[batch][batch];
+            struct sent *part = &s.part[batch][batch];
             for (size_t i = 0; i < part->bytes; i++)
                 part->vector[i] = noise ? (uint8_t)three_random(&seed) : 0xff;
             mask(part);

@@ -205,7 +205,6 @@ TEST(what_a_range_did_not_use_is_used_once_later)
 {
     const size_t used = CUTS * (CUTS + 1) / 2;
     struct cuts c = {.made = 1024};
-    uint64_t *all, *some;
     size_t at = 0;
     OK(three_result_new(&c.all, c.made));
     OK(three_result_new(&c.used, used));
@@ -215,8 +214,8 @@ TEST(what_a_range_did_not_use_is_used_once_later)
         assert_int_equal(c.batches[i], 1); /* 4000 Gaussians were bound, fewer than 1024 used */
         assert_true(c.held[i] <= c.made + 100);
     }
-    all = sums(&c.all, c.made);
-    some = sums(&c.used, used);
+    uint64_t *all = sums(&c.all, c.made);
+    uint64_t *some = sums(&c.used, used);
     for (size_t i = 0; i < used; i++, at++) { /* each a sample of the tape, none twice */
         while (at < c.made && all[at] < some[i])
             at++;

@@ -65,8 +65,7 @@ static struct domain *make_domain(void)
 {
     static const char *const wards[] = {"a", "it's"}, *const flags[] = {"no", "yes"};
     static const double days[] = {0, 0, 3, 6}, loads[] = {0, 2, 5, 10};
-    struct domain *d;
-    OK(domain_new(&d));
+    struct domain *d = MADE(domain, domain_new);
     OK(domain_add_categorical(d, "ward", wards, 2, "?", DOMAIN_AS_MISSING, NULL));
     OK(domain_add_integer(d, "n", 2, 4, NULL, DOMAIN_REJECT, NULL));
     OK(domain_add_numeric(d, "days", days, 4, "", DOMAIN_AS_MISSING, NULL));
@@ -202,17 +201,16 @@ static enum truth truth_of(const struct answer_world *w, const struct condition 
                            const struct atom *const *x)
 {
     const struct node_of *n = &c->node[at];
-    enum truth left, right;
     if (n->kind == TERM) {
         bool missing = x[n->column]->missing;
         if (n->relation == NONE || n->relation == SOME)
             return missing == (n->relation == NONE) ? TRUE : FALSE;
         return missing ? UNKNOWN : holds(w, n, x[n->column]) ? TRUE : FALSE;
     }
-    left = truth_of(w, c, n->left, x);
+    enum truth left = truth_of(w, c, n->left, x);
     if (n->kind == OPPOSITE)
         return (enum truth)(TRUE - left);
-    right = truth_of(w, c, n->right, x);
+    enum truth right = truth_of(w, c, n->right, x);
     if (n->kind == BOTH)
         return left < right ? left : right;
     return left > right ? left : right;
@@ -438,7 +436,6 @@ static bool compare(const struct answer_world *w, unsigned y, unsigned group,
 {
     struct bytes text CLEAN(bytes_clear) = {0};
     struct question *q CLEAN(question_free) = NULL;
-    struct answer *a CLEAN(answer_free) = NULL;
     struct answer_twin t;
     LOG_INTO(log, said, LOG_ERROR);
     put_question(&text, w, y, group, c);
@@ -447,7 +444,7 @@ static bool compare(const struct answer_world *w, unsigned y, unsigned group,
         support_says(said, "cases");
         return false;
     }
-    OK(answer_new(&a, w->sums, &w->inside, q, NULL));
+    struct answer *a CLEAN(answer_free) = MADE(answer, answer_new, w->sums, &w->inside, q, NULL);
     enumerate(w, c, y, group, &t);
     for (size_t line = 0; line < a->lines; line++)
         for (size_t i = 0; i < q->items; i++) {
@@ -483,10 +480,9 @@ TEST(answers_are_those_of_the_joint_distribution)
 
 static struct answer *answered(const struct answer_world *w, const char *text, struct question **q)
 {
-    struct answer *a;
     struct question_text from = {.text = text};
     OK(question_parse(q, w->domain, &from, NULL));
-    OK(answer_new(&a, w->sums, &w->inside, *q, NULL));
+    struct answer *a = MADE(answer, answer_new, w->sums, &w->inside, *q, NULL);
     return a;
 }
 
@@ -565,10 +561,9 @@ TEST(numbers_of_a_step_are_exact)
     struct random r = random_of(5);
     struct answer_world w CLEAN(world_free);
     struct question *q CLEAN(question_free) = NULL;
-    struct answer *a CLEAN(answer_free) = NULL;
     world_new(&w, &r);
     OK(question_parse(&q, w.domain, &(struct question_text){.text = text}, NULL));
-    OK(answer_new(&a, w.sums, &w.inside, q, NULL));
+    struct answer *a CLEAN(answer_free) = MADE(answer, answer_new, w.sums, &w.inside, q, NULL);
     for (size_t i = 0; i < a->lines * q->items; i++)
         assert_true(a->value[i].number == rint(a->value[i].number));
 }
@@ -737,8 +732,7 @@ TEST(correlations_that_were_not_measured_are_refused)
     for (size_t i = 0; i < 3; i++) {
         struct question *q CLEAN(question_free) = NULL;
         struct answer *a CLEAN(answer_free) = NULL;
-        char said[1024] = "";
-        struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+        LOG_INTO(log, said, LOG_ERROR);
         OK(question_parse(&q, w.domain, &(struct question_text){.text = texts[i]}, NULL));
         assert_int_equal(answer_new(&a, w.sums, &w.inside, q, &log),
                          i == 0 ? ERR_OK : ERR_QUESTION);
@@ -756,12 +750,11 @@ TEST(what_no_double_holds_is_not_known)
     static const char text[] = "SELECT AVG(x), VARIANCE(x) FROM t";
     struct answer_world w CLEAN(world_free) = {.model = NULL};
     struct question *q CLEAN(question_free) = NULL;
-    struct answer *a CLEAN(answer_free) = NULL;
     OK(domain_new(&w.domain));
     OK(domain_add_numeric(w.domain, "x", edges, 3, NULL, DOMAIN_CLIP, NULL));
     world_model(&w, &all, 1, 1 << 20, NULL);
     OK(question_parse(&q, w.domain, &(struct question_text){.text = text}, NULL));
-    OK(answer_new(&a, w.sums, &w.inside, q, NULL));
+    struct answer *a CLEAN(answer_free) = MADE(answer, answer_new, w.sums, &w.inside, q, NULL);
     assert_true(a->value[0].known);
     assert_false(a->value[1].known);
 }

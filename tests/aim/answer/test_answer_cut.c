@@ -155,8 +155,7 @@ static struct naive naive_cut(const struct answer_cut_world *w, unsigned cut, co
 static struct question *parse(const struct answer_cut_world *w, const char *text)
 {
     struct question_text t = {.text = text};
-    struct question *q;
-    OK(question_parse(&q, w->domain, &t, NULL));
+    struct question *q = MADE(question, question_parse, w->domain, &t, NULL);
     return q;
 }
 
@@ -230,8 +229,7 @@ static struct answer_value ask(const struct answer_cut_world *w, const char *tex
     const struct answer_terms terms = {
         .model = w->sums, .inside = &w->inside, .errors = w->errors, .level = 0.95};
     struct question *q CLEAN(question_free) = parse(w, text);
-    struct answer *a CLEAN(answer_free) = NULL;
-    OK(answer_new(&a, w->sums, &w->inside, q, NULL));
+    struct answer *a CLEAN(answer_free) = MADE(answer, answer_new, w->sums, &w->inside, q, NULL);
     OK(answer_intervals(&a, 1, &terms));
     assert_true(a->value[line].bounded);
     return a->value[line];

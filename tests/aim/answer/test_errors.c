@@ -87,12 +87,11 @@ TEST(refits_differ_by_the_noise)
     const struct clique pair = {.n = 2, .attribute = {0, 1}};
     struct errors_world w CLEAN(world_free);
     struct errors *e CLEAN(errors_free) = NULL;
-    struct model *copy CLEAN(model_free) = NULL;
     double counts[CELLS], again[CELLS], square = 0;
     one_pair(&w);
     make(&e, &w);
     assert_int_equal(e->refits, ERRORS_REFITS);
-    OK(model_copy(&copy, w.model, NULL));
+    struct model *copy CLEAN(model_free) = MADE(model, model_copy, w.model, NULL);
     OK(model_marginal(w.model, &pair, counts, NULL));
     for (size_t r = 0; r < e->refits; r++) {
         errors_apply(e, r, w.model, copy);
@@ -184,8 +183,6 @@ TEST(bins_tell_of_what_is_inside)
     double inside[2];
     for (int rough = 0; rough < 2; rough++) {
         double edges[13], y[12];
-        struct domain *d CLEAN(domain_free) = NULL;
-        struct model *m CLEAN(model_free) = NULL;
         const struct clique c = {.n = 1, .attribute = {0}};
         const struct measurement x = {.clique = c, .sigma = 1, .y = y};
         struct model_fitted result;
@@ -194,9 +191,9 @@ TEST(bins_tell_of_what_is_inside)
             y[i] = 10000 * pow(0.8, i) * (rough && i % 3 == 0 ? 3 : 1);
         }
         edges[12] = 12;
-        OK(domain_new(&d));
+        struct domain *d CLEAN(domain_free) = MADE(domain, domain_new);
         OK(domain_add_numeric(d, "n", edges, 13, NULL, DOMAIN_REJECT, NULL));
-        OK(model_plain(&m, d, &c, 1, 1 << 20, NULL));
+        struct model *m CLEAN(model_free) = MADE(model, model_plain, d, &c, 1, 1 << 20, NULL);
         model_set_total(m, model_estimate_total(d, &x, 1));
         OK(model_fit(m, &x, 1, 1000, &result, NULL));
         OK(errors_inside(&inside[rough], m, &x, 1, NULL));
@@ -250,8 +247,7 @@ TEST(a_file_reads_back_to_the_same_bytes)
     read_back(&first);
     OK(errors_save(PATH, same, w.model, NULL));
     read_back(&second);
-    assert_int_equal(first.size, second.size);
-    assert_memory_equal(first.data, second.data, first.size);
+    SAME_BYTES(&first, second.data, second.size);
     OK(errors_load(&loaded, w.model, PATH, NULL));
     OK(errors_save(PATH, loaded, w.model, NULL));
     read_back(&second);

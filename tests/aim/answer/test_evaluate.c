@@ -19,8 +19,7 @@ static struct domain *make_domain(void)
 {
     static const char *const wards[] = {"a", "b", "c"};
     static const double days[] = {0, 0, 2, 5, 9}, loads[] = {0, 1, 4, 10};
-    struct domain *d;
-    OK(domain_new(&d));
+    struct domain *d = MADE(domain, domain_new);
     OK(domain_add_categorical(d, "ward", wards, 3, "?", DOMAIN_AS_MISSING, NULL));
     OK(domain_add_integer(d, "age", 20, 29, NULL, DOMAIN_CLIP, NULL));
     OK(domain_add_numeric(d, "days", days, 5, "", DOMAIN_CLIP, NULL));
@@ -38,9 +37,8 @@ static uint16_t code_of(const struct domain_attribute *a, double x)
 /* Numbers depend on each other, some are missing, and some lie outside the domain. */
 static struct table *make_table(const struct domain *d, size_t rows)
 {
-    struct table *t;
     struct random r = random_of(3);
-    OK(table_new(&t, d, 0));
+    struct table *t = MADE(table, table_new, d, 0);
     OK(table_keep_numbers(t));
     for (size_t i = 0; i < rows; i++) {
         double age = 20 + (double)random_below(&r, 12);

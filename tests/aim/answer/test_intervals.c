@@ -68,11 +68,9 @@ static struct answer_value ask(const struct intervals_world *w, const char *text
 {
     const struct answer_terms terms = {
         .model = w->sums, .inside = &w->inside, .errors = w->errors, .level = level};
-    struct question *q CLEAN(question_free) = NULL;
-    struct answer *a CLEAN(answer_free) = NULL;
     struct question_text t = {.text = text};
-    OK(question_parse(&q, w->domain, &t, NULL));
-    OK(answer_new(&a, w->sums, &w->inside, q, NULL));
+    struct question *q CLEAN(question_free) = MADE(question, question_parse, w->domain, &t, NULL);
+    struct answer *a CLEAN(answer_free) = MADE(answer, answer_new, w->sums, &w->inside, q, NULL);
     assert_false(a->value[0].bounded);
     OK(answer_intervals(&a, 1, &terms));
     return a->value[0];
@@ -118,9 +116,8 @@ TEST(few_rows_have_the_interval_of_their_counts)
     int held = 0, alone = 0;
     for (uint64_t seed = 1; seed <= 100; seed++) {
         struct intervals_world w CLEAN(world_free);
-        double y;
         world_new(&w, 0.982, seed); /* 18 rows in each cell beside the diagonal */
-        y = w.y[4][1];
+        double y = w.y[4][1];
         struct answer_value v = ask(&w, CELL, 0.95);
         assert_true(fabs(v.high - fmax(v.number, y + 1.959964 * SIGMA)) < 1e-3);
         assert_true(fabs(v.low - fmin(v.number, fmax(0, y - 1.959964 * SIGMA))) < 1e-3);
@@ -160,10 +157,9 @@ TEST(a_quotient_is_as_uncertain_as_the_mean_that_it_is)
 TEST(counts_far_from_the_model_widen_an_interval_to_their_side)
 {
     struct intervals_world w CLEAN(world_free);
-    double *y;
     world_new(&w, 0, 1);
     struct answer_value v = ask(&w, CELL, 0.95);
-    y = &w.errors->count[4].y[1];
+    double *y = &w.errors->count[4].y[1];
     *y = v.number + 10 * SIGMA;
     struct answer_value up = ask(&w, CELL, 0.95);
     *y = v.number - 10 * SIGMA;
@@ -269,7 +265,6 @@ TEST(quantiles_of_refits_stay_within_conditions)
     const struct measurement x = {.clique = c, .sigma = SIGMA, .y = y};
     struct question_text t = {.text = "SELECT PERCENTILE(x, 0.9) FROM t WHERE x BETWEEN 13 AND 16"};
     struct intervals_world w CLEAN(world_free) = {.domain = NULL};
-    struct question *q CLEAN(question_free) = NULL;
     struct model_fitted result;
     int known = 0;
     OK(domain_new(&w.domain));
@@ -280,7 +275,7 @@ TEST(quantiles_of_refits_stay_within_conditions)
     OK(errors_new(&w.errors, w.model, &x, 1, NULL, NULL));
     OK(model_densities(&w.inside, w.model, NULL));
     OK(model_sums_new(&w.sums, w.model));
-    OK(question_parse(&q, w.domain, &t, NULL));
+    struct question *q CLEAN(question_free) = MADE(question, question_parse, w.domain, &t, NULL);
     for (uint64_t seed = 1; seed <= 50; seed++) {
         struct answer *a CLEAN(answer_free) = NULL;
         struct random r = random_of(seed);
@@ -317,8 +312,7 @@ static struct domain *with_visits(void)
 {
     static const double edges[] = {0, 1, 2, 3, 30};
     static const char *const stages[] = {"none", "only", "first", "middle", "last"};
-    struct domain *d;
-    OK(domain_new(&d));
+    struct domain *d = MADE(domain, domain_new);
     OK(domain_add_numeric(d, "visits", edges, 5, NULL, DOMAIN_CLIP, NULL));
     OK(domain_set_step(d, 1, true, NULL));
     OK(domain_add_categorical(d, "stage", stages, SERIES_STAGES, NULL, DOMAIN_REJECT, NULL));
@@ -340,13 +334,12 @@ TEST(refits_count_events_whatever_they_think_of_bins)
     struct model *m CLEAN(model_free) = NULL;
     struct model_sums *sums CLEAN(model_sums_free) = NULL;
     struct densities bins CLEAN(densities_clear) = {0};
-    struct question *q CLEAN(question_free) = NULL;
     struct question_text t = {.text = "SELECT COUNT(*) FROM visits"};
     OK(model_plain(&m, d, &both, 1, 1 << 20, NULL));
     model_set_total(m, 100 * SERIES_UNITS);
     OK(model_densities(&bins, m, NULL));
     OK(model_sums_new(&sums, m));
-    OK(question_parse(&q, d, &t, NULL));
+    struct question *q CLEAN(question_free) = MADE(question, question_parse, d, &t, NULL);
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct random random = random_of(seed);
         const struct answer_draw draw = {&e, &random};

@@ -80,8 +80,7 @@ static struct domain *make_domain(void)
     static const double ages[] = {0, 20, 30, 40, 70}, weights[] = {0, 2.5, 2.5, 10, 50};
     static const double months[] = {18628, 18659, 18687, 18700}, stays[] = {0, 1, 3, 20};
     static const struct calendar days = {.unit = CALENDAR_DAY};
-    struct domain *d;
-    OK(domain_new(&d));
+    struct domain *d = MADE(domain, domain_new);
     OK(domain_add_numeric(d, "age", ages, 5, "", DOMAIN_CLIP, NULL));
     OK(domain_set_step(d, 1, true, NULL));
     OK(domain_add_categorical(d, "city", cities, 6, NULL, DOMAIN_REJECT, NULL));
@@ -251,9 +250,8 @@ static const struct {
 TEST(rows_on_condition_are_like_filtered_ones)
 {
     struct rows_world w CLEAN(world_free) = {0};
-    struct table *all CLEAN(table_free) = NULL;
     world_new(&w);
-    OK(sample_independent(&all, w.r.model, MANY, 1, NULL));
+    struct table *all CLEAN(table_free) = MADE(table, sample_independent, w.r.model, MANY, 1, NULL);
     struct rows_row *many = rows_of(&w, all);
     for (size_t k = 0; k < sizeof conditions / sizeof *conditions; k++) {
         struct table *t CLEAN(table_free) = NULL, *whole CLEAN(table_free) = NULL;
@@ -405,7 +403,6 @@ TEST(completed_rows_are_like_filtered_ones)
 {
     struct rows_world w CLEAN(world_free) = {0};
     struct table *all CLEAN(table_free) = NULL, *known CLEAN(table_free) = NULL;
-    struct table *t CLEAN(table_free) = NULL;
     struct rows_row *many, *left = memory_array(MANY, sizeof *left), *some;
     const uint16_t zeros[COLUMNS] = {0};
     size_t n = 0, never;
@@ -427,7 +424,7 @@ TEST(completed_rows_are_like_filtered_ones)
     for (size_t i = 0; i < MANY; i++)
         if (of_the_day(&many[i]))
             left[n++] = many[i];
-    OK(rows_complete(&t, &w.r, known, 3, &never, NULL));
+    struct table *t CLEAN(table_free) = MADE(table, rows_complete, &w.r, known, 3, &never, NULL);
     some = rows_of(&w, t);
     for (size_t i = 0; i < SOME / 2; i++)
         assert_true(of_the_day(&some[i]));

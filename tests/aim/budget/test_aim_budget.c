@@ -67,9 +67,8 @@ TEST(a_plan_sets_the_slack_aside)
 
 static struct ledger *ledger_of(double rho, unsigned k)
 {
-    struct ledger *l;
     struct ledger_limits limits = {.rho = rho, .rows_per_person = k, .epsilon_slack = 0x1p-10};
-    OK(ledger_new(&l, &limits, NULL));
+    struct ledger *l = MADE(ledger, ledger_new, &limits, NULL);
     return l;
 }
 

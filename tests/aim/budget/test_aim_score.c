@@ -73,10 +73,9 @@ TEST(plans_cover_their_extremes)
 {
     static const uint32_t size[] = {2, 7, 32, 100};
     struct domain *d CLEAN(domain_free) = support_domain(size, 4);
-    struct workload *w CLEAN(workload_free) = NULL;
     struct random r = random_of(11);
     unsigned planned = 0, narrow = 0, wide = 0;
-    OK(workload_all(&w, d, 3, NULL));
+    struct workload *w CLEAN(workload_free) = MADE(workload, workload_all, d, 3, NULL);
     for (int run = 0; run < 2000; run++) {
         uint32_t query[14];
         uint64_t m[14], p[14], total[14];
@@ -134,10 +133,9 @@ TEST(plans_of_squares_cover_their_extremes)
 {
     static const uint32_t size[] = {2, 7, 32, 100};
     struct domain *d CLEAN(domain_free) = support_domain(size, 4);
-    struct workload *w CLEAN(workload_free) = NULL;
     struct random r = random_of(12);
     unsigned planned = 0;
-    OK(workload_all(&w, d, 3, NULL));
+    struct workload *w CLEAN(workload_free) = MADE(workload, workload_all, d, 3, NULL);
     for (int run = 0; run < 2000; run++) {
         uint32_t query[14];
         uint64_t m[14], p[14];
@@ -291,8 +289,7 @@ TEST(hopeless_plans_are_refused)
     uint32_t query[] = {0, 1};
     uint64_t m[2], p[2];
     struct score_plan plan;
-    char sink[600] = "";
-    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
+    LOG_INTO(log, sink, LOG_ERROR);
     OK(workload_new(&w, d, given, weight, 2, NULL));
     struct score_terms t = {.domain = d,
                             .workload = w,
@@ -301,8 +298,7 @@ TEST(hopeless_plans_are_refused)
                             .epsilon = 0.05,
                             .sigma = 20,
                             .bounds = {.bits = 17}};
-    assert_int_equal(score_plan(&t, m, p, &plan, &log), ERR_RANGE);
-    support_says(sink, "too small to weigh a1");
+    GIVES(score_plan(&t, m, p, &plan, &log), ERR_RANGE, sink, "too small to weigh a1");
     t.candidates = 1;
     OK(score_plan(&t, m, p, &plan, NULL));
     assert_int_equal(plan.shift, 26); /* m = floor(2^16 x 0.05 / 2) = 1638 */
@@ -324,12 +320,10 @@ TEST(estimates_are_held_to_their_bounds)
 {
     static const uint32_t size[] = {2, 2};
     struct domain *d CLEAN(domain_free) = support_domain(size, 2);
-    struct workload *w CLEAN(workload_free) = NULL;
     struct score_terms t = {.domain = d, .bounds = {.bits = 5}};
-    char sink[300] = "";
-    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
+    LOG_INTO(log, sink, LOG_ERROR);
     uint64_t c[4] = {32 << 10, 32 << 10, 0, 0};
-    OK(workload_all(&w, d, 2, NULL));
+    struct workload *w CLEAN(workload_free) = MADE(workload, workload_all, d, 2, NULL);
     t.workload = w;
     OK(select_check_estimates(&t, 2, 1 << AIM_ESTIMATE_BITS, c, &log));
     c[3] = 1;

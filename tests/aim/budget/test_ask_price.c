@@ -181,11 +181,10 @@ static void debit(const struct ask_price *p, unsigned k)
                                          .delta_slack = p->delta_slack * k * (1 + 1e-14)};
     for (unsigned lack = 0; lack < 4; lack++) {
         struct ledger_limits limits = enough;
-        struct ledger *l CLEAN(ledger_free) = NULL;
         limits.rho *= lack == 1 ? 1 - 1e-12 : 1;
         limits.epsilon_slack *= lack == 2 ? 1 - 1e-12 : 1;
         limits.delta_slack *= lack == 3 ? 1 - 1e-12 : 1;
-        OK(ledger_new(&l, &limits, NULL));
+        struct ledger *l CLEAN(ledger_free) = MADE(ledger, ledger_new, &limits, NULL);
         assert_int_equal(ask_debit(p, 1, l, NULL), lack == 0 ? ERR_OK : ERR_BUDGET);
     }
 }

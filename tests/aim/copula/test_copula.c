@@ -230,15 +230,17 @@ static enum err ordered_new(struct copula_column *c, uint32_t size)
     return copula_column_new(c, &a, 64);
 }
 
-static void column_new(struct copula_column *c, const double *counts, uint32_t size, double clip)
+static struct copula_column column_of(const double *counts, uint32_t size)
 {
+    struct copula_column c;
     double total = 0;
     for (uint32_t a = 0; a < size; a++)
         total += counts[a];
-    OK(ordered_new(c, size));
-    OK(copula_set_shares(c, counts, total));
-    OK(copula_set_scores(c, clip));
-    OK(copula_set_hermite(c));
+    OK(ordered_new(&c, size));
+    OK(copula_set_shares(&c, counts, total));
+    OK(copula_set_scores(&c, 2.5));
+    OK(copula_set_hermite(&c));
+    return c;
 }
 
 /* Scores as they are, and off centre because of rounding: the mean is taken into account. */
@@ -247,9 +249,8 @@ TEST(correlations_come_back_from_integrals)
     static const double counts[2][CODES] = {{10, 20, 5, 40, 25}, {60, 0, 10, 29, 1}};
     static const double r[] = {-0.85, -0.3, 0, 0.6};
     for (int off = 0; off < 2; off++) {
-        struct copula_column x CLEAN(copula_column_clear), y CLEAN(copula_column_clear);
-        column_new(&x, counts[0], CODES, 2.5);
-        column_new(&y, counts[1], CODES, 2.5);
+        struct copula_column x CLEAN(copula_column_clear) = column_of(counts[0], CODES);
+        struct copula_column y CLEAN(copula_column_clear) = column_of(counts[1], CODES);
         for (uint32_t a = 0; off && a < CODES; a++) {
             x.score[a] = ceil(10 * x.score[a]) / 10;
             y.score[a] = ceil(10 * y.score[a]) / 10;
@@ -269,8 +270,7 @@ TEST(correlations_come_back_from_integrals)
 TEST(two_coins_have_the_arcsine)
 {
     static const double counts[] = {50, 50};
-    struct copula_column x CLEAN(copula_column_clear);
-    column_new(&x, counts, 2, 2.5);
+    struct copula_column x CLEAN(copula_column_clear) = column_of(counts, 2);
     assert_true(fabs(x.score[1] - sqrt(2 / M_PI)) < 1e-12);
     for (double r = -0.9; r <= 0.9; r += 0.1)
         assert_true(fabs(copula_correlation(&x, &x, 4 / (M_PI * M_PI) * asin(r)) - r) < 0.002);
@@ -287,11 +287,11 @@ TEST(rare_codes_are_not_opposites)
     static const double rare[][2] = {{0.995, 0.005}, {0.99, 0.01}, {0.998, 0.002}, {0.9999, 1e-4}};
     for (size_t i = 0; i < 4; i++)
         for (size_t j = 0; j <= i; j++) {
-            struct copula_column x CLEAN(copula_column_clear), y CLEAN(copula_column_clear);
-            double before = -1, most;
-            column_new(&x, rare[i], 2, 2.5);
-            column_new(&y, rare[j], 2, 2.5);
-            most = x.hermite[0] * y.hermite[0]; /* what a linear series gives at correlation 1 */
+            struct copula_column x CLEAN(copula_column_clear) = column_of(rare[i], 2);
+            struct copula_column y CLEAN(copula_column_clear) = column_of(rare[j], 2);
+            /* what a linear series gives at correlation 1 */
+            const double most = x.hermite[0] * y.hermite[0];
+            double before = -1;
             assert_true(fabs(copula_correlation(&x, &y, 0)) < 1e-9);
             assert_true(fabs(copula_correlation(&x, &y, most * 1e-3) - 1e-3) < 1e-4);
             assert_true(fabs(copula_correlation(&x, &y, most * -1e-3) + 1e-3) < 1e-4);
@@ -307,16 +307,17 @@ TEST(shares_are_the_nearest_that_there_are)
 {
     static const double counts[] = {60, -10, 30, 2, 8}, one[] = {0, 100, 0}, all[] = {1e-14, 100};
     static const double nearest[] = {0.5625, 0, 0.2625, 0, 0.0425}; /* each less by 3.75; 2 to 0 */
-    struct copula_column x CLEAN(copula_column_clear), y CLEAN(copula_column_clear);
-    struct copula_column z CLEAN(copula_column_clear);
+    struct copula_column x CLEAN(copula_column_clear);
+    struct copula_column y CLEAN(copula_column_clear) = column_of(one, 3);
+    struct copula_column z CLEAN(copula_column_clear) = column_of(all, 2);
     OK(ordered_new(&x, CODES));
     OK(copula_set_shares(&x, counts, 86.75));
     for (size_t a = 0; a < CODES; a++)
         assert_true(fabs(x.share[a] * 86.75 - 100 * nearest[a]) < 1e-9);
-    column_new(&y, one, 3, 2.5); /* codes without rows get the ends of their intervals */
+    /* codes without rows get the ends of their intervals */
     assert_true(y.score[0] == -2.5 && y.score[1] == 0 && y.score[2] == 2.5);
     assert_true(copula_correlation(&y, &x, 0.3) == 0);
-    column_new(&z, all, 2, 2.5); /* no more than rounding can cause */
+    /* no more than rounding can cause */
     assert_true(copula_correlation(&x, &z, 0.3) == 0 && copula_correlation(&z, &x, -0.3) == 0);
 }
 
@@ -432,7 +433,7 @@ TEST(the_clip_follows_from_noise)
     struct copula_column c[MANY];
     double clip, before = 3;
     for (size_t i = 0; i < MANY; i++)
-        column_new(&c[i], counts, 8, 2.5);
+        c[i] = column_of(counts, 8);
     for (size_t k = 0; k < 3; k++) {
         OK(copula_noise_clip(c, MANY, rho[k], 1e4, 2.5, &clip));
         assert_true(k == 0 ? clip == 2.5 : clip < before);
@@ -454,9 +455,8 @@ static const uint32_t wide_sizes[WIDE] = {12, 2, 9, 30, 5};
  */
 static struct table *linked_rows(const struct domain *d, uint64_t seed)
 {
-    struct table *t;
     struct random r = random_of(seed);
-    OK(table_new(&t, d, ROWS));
+    struct table *t = MADE(table, table_new, d, ROWS);
     for (size_t i = 0; i < ROWS; i++) {
         uint16_t codes[WIDE];
         const double shared = ldexp((double)random_gauss(&r), -RANDOM_GAUSS_BITS);
@@ -736,8 +736,7 @@ TEST(tables_of_two_follow_the_copula)
     static const uint32_t coins[] = {2, 2, 3};
     static const uint16_t pair[] = {0, 1}, skew[] = {0, 2};
     struct domain *d CLEAN(domain_free) = support_domain(coins, 3);
-    struct copula *c CLEAN(copula_free) = NULL;
-    OK(copula_new(&c, d));
+    struct copula *c CLEAN(copula_free) = MADE(copula, copula_new, d);
     c->total = 1000;
     for (size_t i = 0; i < 3; i++)
         c->correlation[i * 3 + i] = 1;

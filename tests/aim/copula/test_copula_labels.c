@@ -216,9 +216,8 @@ static void run_of(struct copula_result **result, const struct copula_stage *s,
 /* Half of sum |p - q| over the table of x and the label. */
 static double error_of(const struct copula_stage *s, const struct copula *c)
 {
-    struct table *t CLEAN(table_free) = NULL;
     double p[16 * LABELS] = {0}, sum = 0;
-    OK(copula_rows(&t, c, ROWS, 5, NULL));
+    struct table *t CLEAN(table_free) = MADE(table, copula_rows, c, ROWS, 5, NULL);
     for (size_t i = 0; i < ROWS; i++) {
         p[s->table->column[0][i] * LABELS + s->table->column[1][i]] += 1.0 / ROWS;
         p[t->column[0][i] * LABELS + t->column[1][i]] -= 1.0 / ROWS;
@@ -321,7 +320,6 @@ TEST(models_of_labels_come_back)
     struct copula_stage s CLEAN(copula_stage_clear);
     struct copula_result *r CLEAN(copula_result_free) = NULL;
     struct bytes old CLEAN(bytes_clear) = {0};
-    struct copula *back;
     struct domain *d;
     stage_new(&s, mixed);
     run_of(&r, &s, &none, 0.05);
@@ -329,7 +327,7 @@ TEST(models_of_labels_come_back)
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/model", folder);
     OK(copula_save(path, r->model, NULL));
-    OK(copula_load(&back, &d, path, NULL));
+    struct copula *back = MADE(copula, copula_load, &d, path, NULL);
     assert_memory_equal(back->group[1], r->model->group[1], LABELS * sizeof(uint16_t));
     assert_int_equal(back->first[4], n);
     assert_memory_equal(back->correlation, r->model->correlation, n * n * sizeof(double));
@@ -371,8 +369,7 @@ TEST(models_that_no_run_makes_are_refused)
     char folder[] = "/tmp/trefoil-labels-XXXXXX", path[64];
     uint16_t group[COPULA_GROUPS_MOST + 1];
     struct domain *d CLEAN(domain_free) = support_domain(sizes, 2);
-    struct copula *c CLEAN(copula_free) = NULL;
-    OK(copula_new(&c, d));
+    struct copula *c CLEAN(copula_free) = MADE(copula, copula_new, d);
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/model", folder);
     c->total = 10;

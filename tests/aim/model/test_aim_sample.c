@@ -226,8 +226,7 @@ static double rows_chi(const struct sample_world *w, bool independent, size_t ro
 static void check_rounding(const struct sample_world *w)
 {
     static const struct clique c[] = {{2, {0, 1}}, {2, {1, 2}}, {2, {2, 3}}, {1, {4}}};
-    struct table *t CLEAN(table_free) = NULL;
-    OK(sample_rows(&t, w->model, 50000, 1, NULL));
+    struct table *t CLEAN(table_free) = MADE(table, sample_rows, w->model, 50000, 1, NULL);
     for (int k = 0; k < 4; k++) {
         double expected[12];
         int64_t counts[12];

@@ -348,11 +348,10 @@ TEST(beliefs_are_the_same_on_all)
     struct domain *d CLEAN(domain_free) = support_domain(size, 5);
     struct model *m CLEAN(model_free) = NULL;
     double *first CLEAN(memory_release) = NULL;
-    size_t cells;
     OK(model_plain(&m, d, c, 4, 1 << 20, NULL));
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = (double)(i * 7919 % 1000) * 0.01;
-    cells = m->node[0].cells;
+    size_t cells = m->node[0].cells;
     first = memory_array(cells, sizeof *first);
     for (int k = 0; k < 3; k++) {
         m->sweep = kernels(k) != NULL ? kernels(k) : sweep_plain();

@@ -35,8 +35,7 @@ static struct domain *make_domain(void)
 {
     static const char *const labels[] = {"a", "b", "c"};
     static const double edges[] = {0, 1, 2, 3, 5, 9};
-    struct domain *d;
-    OK(domain_new(&d));
+    struct domain *d = MADE(domain, domain_new);
     OK(domain_add_integer(d, "n", 0, 5, "", DOMAIN_REJECT, NULL));
     OK(domain_add_categorical(d, "l", labels, 2, NULL, DOMAIN_REJECT, NULL));
     OK(domain_add_numeric(d, "x", edges, 6, NULL, DOMAIN_REJECT, NULL));
@@ -219,11 +218,10 @@ TEST(marginals_are_those_of_all_combinations)
 TEST(rows_that_are_weighed_are_those_of_all_combinations)
 {
     struct merged_model_world w CLEAN(world_clear) = {0};
-    struct model_sums *sums CLEAN(model_sums_free) = NULL;
     world_make(&w, true);
     struct random r = random_of(8);
     fit(&w);
-    OK(model_sums_new(&sums, w.model));
+    struct model_sums *sums CLEAN(model_sums_free) = MADE(model_sums, model_sums_new, w.model);
     for (int run = 0; run < 200; run++) {
         double of[COLUMNS][8], counts[JOINT], naive[JOINT] = {0};
         struct model_weight weight[COLUMNS];
@@ -263,11 +261,10 @@ TEST(a_merged_model_has_no_room_for_more)
 TEST(rows_are_drawn_and_judged_by_codes)
 {
     struct merged_model_world w CLEAN(world_clear) = {0};
-    struct table *t CLEAN(table_free) = NULL;
     double likelihood, naive = 0;
     world_make(&w, true);
     fit(&w);
-    OK(sample_rows(&t, w.model, 5000, 3, NULL));
+    struct table *t CLEAN(table_free) = MADE(table, sample_rows, w.model, 5000, 3, NULL);
     assert_ptr_equal(t->domain, w.domain);
     for (uint16_t a = 0; a < COLUMNS; a++) {
         const struct clique c = {1, {a}};
@@ -295,8 +292,7 @@ static struct bytes written(const struct model *m)
 static void assert_same(const struct model *a, const struct model *b)
 {
     struct bytes x CLEAN(bytes_clear) = written(a), y CLEAN(bytes_clear) = written(b);
-    assert_int_equal(x.size, y.size);
-    assert_memory_equal(x.data, y.data, x.size);
+    SAME_BYTES(&x, y.data, y.size);
 }
 
 TEST(models_and_their_errors_are_read_back)
@@ -378,12 +374,11 @@ TEST(without_merges_nothing_changes)
     struct merged_model_world w CLEAN(world_clear) = {0};
     struct model_terms t = {
         .domain = w.domain, .clique = cliques, .cliques = MEASURED, .limit_cells = 1 << 20};
-    struct model *m CLEAN(model_free) = NULL;
     struct model_fitted result;
     world_make(&w, false);
     t.domain = w.domain;
     fit(&w);
-    OK(model_new(&m, &t, NULL));
+    struct model *m CLEAN(model_free) = MADE(model, model_new, &t, NULL);
     model_set_total(m, ROWS);
     OK(model_fit(m, w.x, MEASURED, 300, &result, NULL));
     assert_same(w.model, m);

@@ -7,8 +7,7 @@ static int make_domain(void **state)
 {
     static const char *const labels[] = {"female", "male"}, *const codes[] = {"1", "2"};
     static const double edges[] = {0, 10, 20};
-    struct domain *d;
-    OK(domain_new(&d));
+    struct domain *d = MADE(domain, domain_new);
     OK(domain_add_categorical(d, "sex", labels, 2, "NA", DOMAIN_AS_MISSING, NULL));
     OK(domain_add_integer(d, "Age", 0, 99, NULL, DOMAIN_CLIP, NULL));
     OK(domain_add_numeric(d, "PM2.5", edges, 3, "", DOMAIN_CLIP, NULL));
@@ -186,8 +185,7 @@ TEST(lines_are_ordered_by_places_after_select)
 TEST(several_questions_stand_in_one_text)
 {
     struct question_text from = {.text = ";; SELECT COUNT(*) FROM t; ;SELECT AVG(Age) FROM t\n;\n"};
-    struct question *q;
-    OK(question_parse(&q, *state, &from, NULL));
+    struct question *q = MADE(question, question_parse, *state, &from, NULL);
     assert_true(q->item[0].rows);
     question_free(&q);
     OK(question_parse(&q, *state, &from, NULL));
@@ -264,8 +262,7 @@ TEST(deep_parentheses_are_refused)
     char text[4096] = "SELECT COUNT(*) FROM t WHERE ", said[1024];
     struct question *q;
     memset(text + strlen(text), '(', 1000);
-    assert_int_equal(parse(*state, text, &q, said), ERR_QUESTION);
-    support_says(said, "are nested");
+    GIVES(parse(*state, text, &q, said), ERR_QUESTION, said, "are nested");
 }
 
 /* In a column without a step a single number has no rows: people should be told. */

@@ -139,10 +139,9 @@ TEST(annealing_follows_its_schedule)
     double first = sqrt(16 * ATTRIBUTES / (2 * 0.9 * 0.05));
     unsigned lowered = 0;
     for (uint64_t seed = 1; seed <= 6; seed++) {
-        struct aim_result *a CLEAN(aim_result_free) = NULL;
         double sigma = first, epsilon = sqrt(8 * 0.1 * 0.05 / (16 * ATTRIBUTES));
         bool last = false;
-        OK(run(&s, &o, seed, 0, &a));
+        struct aim_result *a CLEAN(aim_result_free) = MADE_LAST(aim_result, run, &s, &o, seed, 0);
         assert_true(fabs(a->round[0].sigma / first - 1) < 1e-4);
         assert_true(fabs(a->round[0].cost / (ATTRIBUTES / (2 * first * first)) - 1) < 1e-4);
         for (size_t i = 1; i < a->rounds; i++) {
@@ -175,11 +174,10 @@ TEST(selections_have_no_more_than_scores_have_room_for)
 {
     struct anneal_stage s CLEAN(stage_free) = stage_new(3000);
     struct aim_options o = options_of(&s, 0.05);
-    struct aim_result *a CLEAN(aim_result_free) = NULL;
     const double first = sqrt(8 * 0.1 * 0.05 / (16 * ATTRIBUTES));
     unsigned capped = 0;
     o.bounds.epsilon = 1.5 * first;
-    OK(run(&s, &o, 1, 0, &a));
+    struct aim_result *a CLEAN(aim_result_free) = MADE_LAST(aim_result, run, &s, &o, 1, 0);
     for (size_t i = 1; i < a->rounds; i++) {
         assert_true(a->round[i].epsilon <= o.bounds.epsilon);
         capped += a->round[i].epsilon == o.bounds.epsilon;
@@ -229,10 +227,9 @@ TEST(random_schedules_never_exceed_the_budget)
         const struct schedule_terms terms = {
             accounting, annealed, rounds, d, 5 * d, random_below(&r, 100000), 0};
         struct schedule s = schedule_start(&terms, rho);
-        struct ledger *l CLEAN(ledger_free) = NULL;
         mpq_t cost, more;
         uint64_t m;
-        OK(ledger_new(&l, &limits, NULL));
+        struct ledger *l CLEAN(ledger_free) = MADE(ledger, ledger_new, &limits, NULL);
         mpq_inits(cost, more, (mpq_ptr)NULL);
         if (measure_multiplier(s.alone, &m, NULL) == ERR_OK) {
             ledger_measure_cost(cost, m, d);
@@ -383,11 +380,10 @@ TEST(a_crash_takes_one_round_that_is_asked_again)
     struct anneal_stage s CLEAN(stage_free) = stage_new(2000);
     for (unsigned sweeps = 0; sweeps <= 2; sweeps += 2) {
         struct aim_options o = options_of(&s, 0.05);
-        struct aim_result *whole CLEAN(aim_result_free) = NULL;
         o.annealed = false;
         o.rounds = sweeps == 0 ? 4 : 0;
         o.sweeps = sweeps;
-        OK(run(&s, &o, 7, 0, &whole));
+        struct aim_result *whole CLEAN(aim_result_free) = MADE_LAST(aim_result, run, &s, &o, 7, 0);
         crash_and_go_on(&s, &o, whole);
     }
 }
@@ -454,13 +450,12 @@ TEST(altered_states_are_refused)
 {
     struct anneal_stage s CLEAN(stage_free) = stage_new(500);
     struct aim_options o = options_of(&s, 0.05);
-    struct aim_result *a;
     struct bytes text CLEAN(bytes_clear) = {0};
     o.annealed = false;
     o.rounds = 2;
     o.state_file = s.path;
     o.resume = true;
-    OK(run(&s, &o, 1, 0, &a));
+    struct aim_result *a = MADE_LAST(aim_result, run, &s, &o, 1, 0);
     aim_result_free(&a);
     OK(file_read(s.path, 1 << 20, &text, NULL));
     for (size_t i = 0; i < text.size; i += 1 + text.size / 60) {
@@ -517,10 +512,9 @@ static void grow(const struct anneal_stage *s, bool tells, double *share, double
     o.bounds.bits = 16;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct aim_backend backend = {.self = &g, .ask = growing_ask};
-        struct aim_result *a CLEAN(aim_result_free) = NULL;
         double x[12];
         r = random_of(seed);
-        OK(aim_run(&a, &o, &backend, NULL));
+        struct aim_result *a CLEAN(aim_result_free) = MADE(aim_result, aim_run, &o, &backend, NULL);
         *total += model_total(a->model) / SEEDS;
         OK(model_marginal(a->model, &one, x, NULL));
         *share += x[0] / model_total(a->model) / SEEDS;

@@ -64,10 +64,9 @@ static struct aim_result *run_seeded(const struct loop_stage *s, const struct ai
     struct random r = random_of(seed);
     struct plaintext_noise noise = noise_from_random(&r);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
-    struct aim_result *result;
     OK(plaintext_new(&p, s->workload, s->table, &noise, NULL));
     struct aim_backend backend = plaintext_backend(p);
-    OK(aim_run(&result, o, &backend, NULL));
+    struct aim_result *result = MADE(aim_result, aim_run, o, &backend, NULL);
     return result;
 }
 
@@ -269,28 +268,39 @@ static enum err strict_ask(void *self, const struct ask *a, struct ask_told *tol
     return inner.ask(inner.self, a, told);
 }
 
+static void strict_free(struct strict *s)
+{
+    plaintext_free(&s->inner);
+    ledger_free(&s->ledger);
+}
+
+/* A run with what it asks for checked, and noise of this seed. */
+static enum err strict_run(struct strict *s, uint64_t seed, struct aim_result **result)
+{
+    const struct plaintext_noise noise = {s, strict_gauss, strict_gumbel};
+    const struct aim_backend backend = {.self = s, .ask = strict_ask};
+    s->last_round = UINT32_MAX;
+    s->random = random_of(seed);
+    OK(ledger_new(&s->ledger, &s->options->limits, NULL));
+    OK(plaintext_new(&s->inner, s->stage->workload, s->stage->table, &noise, NULL));
+    return aim_run(result, s->options, &backend, NULL);
+}
+
 TEST(servers_would_accept_every_request)
 {
     struct loop_stage s CLEAN(stage_free) = stage_new(ROWS);
     for (unsigned k = 1; k <= 3; k++) {
         struct aim_options o = options_of(&s, 0.03 * k * k, 1 + 3 * k);
-        struct strict strict = {.stage = &s, .options = &o, .last_round = UINT32_MAX};
-        struct plaintext_noise noise = {&strict, strict_gauss, strict_gumbel};
-        struct aim_backend backend = {.self = &strict, .ask = strict_ask};
+        struct strict strict CLEAN(strict_free) = {.stage = &s, .options = &o};
         struct aim_result *result CLEAN(aim_result_free) = NULL;
         o.limits.rows_per_person = k;
         o.accounting = k == 2 ? ACCOUNTING_ZCDP : ACCOUNTING_GAUSSIAN;
         o.bounds.bits = k == 1 ? 12 : 13; /* 12: the sum of estimates is just below its bound */
-        strict.random = random_of(k);
-        OK(ledger_new(&strict.ledger, &o.limits, NULL));
-        OK(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL));
-        OK(aim_run(&result, &o, &backend, NULL));
+        OK(strict_run(&strict, k, &result));
         assert_true(ledger_spent(strict.ledger) == result->round[o.rounds].spent);
         assert_true(ledger_remaining(strict.ledger) < 0.01 * o.limits.rho);
         assert_int_equal(strlen(strict.order), 5 + 2 * o.rounds);
         assert_memory_equal(strict.order, "gggggugug", 9);
-        plaintext_free(&strict.inner);
-        ledger_free(&strict.ledger);
     }
 }
 
@@ -300,9 +310,7 @@ TEST(servers_would_accept_sweeps)
     struct loop_stage s CLEAN(stage_free) = stage_new(ROWS);
     for (unsigned k = 1; k <= 4; k++) {
         struct aim_options o = options_of(&s, 0.03 * k * k, 0);
-        struct strict strict = {.stage = &s, .options = &o, .last_round = UINT32_MAX};
-        struct plaintext_noise noise = {&strict, strict_gauss, strict_gumbel};
-        struct aim_backend backend = {.self = &strict, .ask = strict_ask};
+        struct strict strict CLEAN(strict_free) = {.stage = &s, .options = &o};
         struct aim_result *result CLEAN(aim_result_free) = NULL;
         double error;
         o.sweeps = k;
@@ -310,10 +318,7 @@ TEST(servers_would_accept_sweeps)
         o.limits.epsilon_slack = 1;
         o.limits.rows_per_person = k;
         o.accounting = k == 2 ? ACCOUNTING_ZCDP : ACCOUNTING_GAUSSIAN;
-        strict.random = random_of(k);
-        OK(ledger_new(&strict.ledger, &o.limits, NULL));
-        OK(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL));
-        OK(aim_run(&result, &o, &backend, NULL));
+        OK(strict_run(&strict, k, &result));
         assert_int_equal(result->rounds, 1 + 2 * k);
         assert_int_equal(result->sweeps, k);
         assert_int_equal(strict.scores, k * s.workload->queries);
@@ -324,8 +329,6 @@ TEST(servers_would_accept_sweeps)
         assert_null(strchr(strict.order, 'u'));
         OK(model_error(result->model, s.workload, s.table, &error, NULL));
         assert_true(error < 0.2); /* 0.62 if columns were independent */
-        plaintext_free(&strict.inner);
-        ledger_free(&strict.ledger);
     }
 }
 
@@ -338,13 +341,8 @@ TEST(what_is_lost_is_spent)
     struct loop_stage s CLEAN(stage_free) = stage_new(ROWS);
     for (unsigned k = 0; k < 12; k++) {
         struct aim_options o = options_of(&s, 0.03, 7);
-        struct strict strict = {.stage = &s,
-                                .options = &o,
-                                .last_round = UINT32_MAX,
-                                .loses = true,
-                                .lost_round = k % 2 == 0 ? 0 : 3};
-        struct plaintext_noise noise = {&strict, strict_gauss, strict_gumbel};
-        struct aim_backend backend = {.self = &strict, .ask = strict_ask};
+        struct strict strict CLEAN(strict_free) = {
+            .stage = &s, .options = &o, .loses = true, .lost_round = k % 2 == 0 ? 0 : 3};
         struct aim_result *result CLEAN(aim_result_free) = NULL;
         bool stops = (k & 2) != 0, annealed = (k & 4) != 0, sweeps = k >= 8;
         enum err expected = stops || annealed || sweeps ? ERR_OK : ERR_BUDGET;
@@ -352,18 +350,13 @@ TEST(what_is_lost_is_spent)
         o.accounting = ACCOUNTING_GAUSSIAN;
         o.sweeps = sweeps ? 2 : 0;
         o.stop_when_spent = stops;
-        strict.random = random_of(k);
-        OK(ledger_new(&strict.ledger, &o.limits, NULL));
-        OK(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL));
-        assert_int_equal(aim_run(&result, &o, &backend, NULL), expected);
+        assert_int_equal(strict_run(&strict, k, &result), expected);
         if (expected == ERR_OK) {
             const struct aim_round *last = &result->round[result->rounds - 1];
             assert_true(ledger_spent(strict.ledger) == last->spent);
             assert_true(last->last);
             assert_true(annealed || sweeps || result->rounds < o.rounds + 1);
         }
-        plaintext_free(&strict.inner);
-        ledger_free(&strict.ledger);
     }
 }
 
@@ -373,25 +366,14 @@ TEST(too_little_for_scores_is_spent)
     struct loop_stage s CLEAN(stage_free) = stage_new(ROWS);
     for (unsigned k = 0; k < 2; k++) {
         struct aim_options o = options_of(&s, 6e-7, 7);
-        struct strict strict = {.stage = &s,
-                                .options = &o,
-                                .last_round = UINT32_MAX,
-                                .loses = true,
-                                .lost_round = 2,
-                                .more = 1};
-        struct plaintext_noise noise = {&strict, strict_gauss, strict_gumbel};
-        struct aim_backend backend = {.self = &strict, .ask = strict_ask};
+        struct strict strict CLEAN(strict_free) = {
+            .stage = &s, .options = &o, .loses = true, .lost_round = 2, .more = 1};
         struct aim_result *result CLEAN(aim_result_free) = NULL;
         o.accounting = ACCOUNTING_GAUSSIAN;
         o.sweeps = 2;
         o.limits.epsilon_slack = 1;
         o.stop_when_spent = k > 0;
-        strict.random = random_of(k);
-        OK(ledger_new(&strict.ledger, &o.limits, NULL));
-        OK(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL));
-        assert_int_equal(aim_run(&result, &o, &backend, NULL), k > 0 ? ERR_OK : ERR_BUDGET);
-        plaintext_free(&strict.inner);
-        ledger_free(&strict.ledger);
+        assert_int_equal(strict_run(&strict, k, &result), k > 0 ? ERR_OK : ERR_BUDGET);
     }
 }
 
@@ -567,11 +549,10 @@ TEST(samples_follow_the_model)
 TEST(errors_of_tables_are_sums_of_differences)
 {
     struct loop_stage s CLEAN(stage_free) = stage_new(0);
-    struct table *t CLEAN(table_free) = NULL;
     double each[10], mean;
     OK(table_append(s.table, (uint16_t[]){0, 0, 0, 0, 0}));
     OK(table_append(s.table, (uint16_t[]){0, 0, 0, 0, 0}));
-    OK(table_new(&t, s.domain, 0));
+    struct table *t CLEAN(table_free) = MADE(table, table_new, s.domain, 0);
     OK(table_append(t, (uint16_t[]){0, 0, 0, 0, 0}));
     OK(evaluate_tables(s.workload, s.table, t, each, &mean));
     assert_true(mean <= 0);

@@ -127,9 +127,8 @@ static struct aim_result *run(const struct assess_stage *s, const struct aim_opt
     const struct plaintext_noise noise = noise_from_random(&r);
     const struct telling t = {x, o};
     const struct aim_backend backend = {.self = (void *)(uintptr_t)&t, .ask = tell};
-    struct aim_result *result;
     OK(plaintext_new(&x->inner, s->workload, s->table, &noise, NULL));
-    OK(aim_run(&result, o, &backend, NULL));
+    struct aim_result *result = MADE(aim_result, aim_run, o, &backend, NULL);
     plaintext_free(&x->inner);
     return result;
 }

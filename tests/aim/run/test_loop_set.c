@@ -75,10 +75,9 @@ static struct aim_result *run(struct set_stage *s, const struct aim_options *o)
     struct plaintext_noise noise = noise_from_random(&r);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     const struct aim_backend backend = {.self = s, .ask = ask};
-    struct aim_result *result;
     OK(plaintext_new(&p, s->workload, s->table, &noise, NULL));
     s->inner = plaintext_backend(p);
-    OK(aim_run(&result, o, &backend, NULL));
+    struct aim_result *result = MADE(aim_result, aim_run, o, &backend, NULL);
     return result;
 }
 

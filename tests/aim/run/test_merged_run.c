@@ -37,13 +37,13 @@ static void put_rows(struct bytes *out)
 
 static struct merged_run_stage stage_new(void)
 {
-    struct merged_run_stage g = {0};
-    NEW_STUDY(
-        &g.s, NULL, .owners = 2, .rounds = 5, .epsilon = 20,
-        .domain = "domain:\n"
-                  "  - {name: age, kind: integer, min: 0, max: 15}\n"
-                  "  - {name: hours, kind: numeric, min: 0, max: 10, bins: 10, missing: \"\"}\n"
-                  "  - {name: sex, kind: categorical, values: [f, m, x, y]}\n");
+    struct merged_run_stage g = {
+        .s = STUDY(
+            NULL, .owners = 2, .rounds = 5, .epsilon = 20,
+            .domain = "domain:\n"
+                      "  - {name: age, kind: integer, min: 0, max: 15}\n"
+                      "  - {name: hours, kind: numeric, min: 0, max: 10, bins: 10, missing: \"\"}\n"
+                      "  - {name: sex, kind: categorical, values: [f, m, x, y]}\n")};
     put_rows(&g.csv);
     OK(file_write(support_path(&g.s, "rows.csv"), 0600, g.csv.data, g.csv.size, NULL));
     return g;
@@ -394,11 +394,10 @@ TEST(events_are_merged_where_what_cannot_occur_allows_it)
     struct merged_run_stage g CLEAN(stage_free) = {0};
     struct output_found found CLEAN(output_found_clear) = {0};
     struct bytes persons CLEAN(bytes_clear) = {0}, stays CLEAN(bytes_clear) = {0};
-    uint32_t ward, before;
-    NEW_STUDY(&g.s, NULL, .owners = 2, .rounds = 8, .epsilon = 4, .domain = visits);
+    g.s = STUDY(NULL, .owners = 2, .rounds = 8, .epsilon = 4, .domain = visits);
     const struct domain *d = g.s.study->domain;
-    ward = domain_find(d, "ward");
-    before = domain_find(d, "previous.ward");
+    uint32_t ward = domain_find(d, "ward");
+    uint32_t before = domain_find(d, "previous.ward");
     put_stays(&persons, &stays);
     OK(file_write(path("p.csv"), 0600, persons.data, persons.size, NULL));
     OK(file_write(path("v.csv"), 0600, stays.data, stays.size, NULL));

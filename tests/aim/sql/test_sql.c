@@ -21,9 +21,10 @@
 static struct support_postgres postgres;
 static bool has_postgres, has_sqlite;
 
+static char logged[8192];
+
 struct sql_scene {
     struct support_study s;
-    char words[8192];
     struct log log;
     struct command_outcome o;
     char connection[SUPPORT_PATH + 64], expected[65]; /* the upload's digest that is awaited */
@@ -198,29 +199,31 @@ static void put_script(struct bytes *sql, const struct sql_column *column, const
     OK(bytes_ok(sql));
 }
 
-static void scene_new_for(struct sql_scene *c, const char *columns, bool two)
+static struct sql_scene scene_new_for(const char *columns, bool two)
 {
     static const char *const part[] = {"    max_rows: 4000\n    as: counts\n",
                                        "    max_rows: 4000\n    as: records\n",
                                        "    max_rows: 300\n    as: counts\n"};
-    memset(c, 0, sizeof *c);
-    c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_INFO};
+    struct sql_scene c = {
+        .log = {.buffer = logged, .buffer_size = sizeof logged, .level = LOG_INFO}};
+    logged[0] = '\0';
     if (support_study_new(
-            &c->s,
+            &c.s,
             OPTIONS(.domain = columns,
                     .workload = columns == domain ? "{random: 2, count: 24, seed: 5}" : NULL,
                     .two = two, .part = part),
-            &c->log) != ERR_OK)
-        fail_msg("%s", c->words);
+            &c.log) != ERR_OK)
+        fail_msg("%s", logged);
     for (unsigned i = 0; i < 3; i++) {
         uint8_t *secret CLEAN(secret_release) = NULL;
-        OK(owner_secret_take(&secret, file(c, "o%u.test.secret", i), c->s.study, NULL));
+        OK(owner_secret_take(&secret, file(&c, "o%u.test.secret", i), c.s.study, NULL));
     }
+    return c;
 }
 
-static void scene_new(struct sql_scene *c, const char *columns)
+static struct sql_scene scene_new(const char *columns)
 {
-    scene_new_for(c, columns, false);
+    return scene_new_for(columns, false);
 }
 
 static void scene_free(struct sql_scene *c)
@@ -370,9 +373,8 @@ static void same_uploads(struct sql_scene *c, const char *csv)
 /* To three servers, and to a provider and a keeper. */
 static void from_sqlite(bool two)
 {
-    struct sql_scene c CLEAN(scene_free);
+    struct sql_scene c CLEAN(scene_free) = scene_new_for(domain, two);
     struct bytes sql CLEAN(bytes_clear) = {0};
-    scene_new_for(&c, domain, two);
     put_script(&sql, in_sqlite, "BEGIN;\n");
     sql.size--;
     bytes_put_text(&sql, "COMMIT;");
@@ -391,10 +393,9 @@ TEST(an_upload_from_sqlite_is_that_of_its_csv)
 
 TEST(an_upload_from_postgresql_is_that_of_its_csv)
 {
-    struct sql_scene c CLEAN(scene_free);
     struct bytes sql CLEAN(bytes_clear) = {0};
     support_needs(has_postgres, "no PostgreSQL here");
-    scene_new(&c, domain);
+    struct sql_scene c CLEAN(scene_free) = scene_new(domain);
     put_script(&sql, in_postgres,
                "CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level1', "
                "deterministic = false);\n");
@@ -441,13 +442,13 @@ static void put_stays(struct bytes *sql)
     OK(bytes_ok(sql));
 }
 
-static void scene_events(struct sql_scene *c, const char *study)
+static struct sql_scene scene_events(const char *study)
 {
     uint8_t *secret CLEAN(secret_release) = NULL;
-    memset(c, 0, sizeof *c);
-    c->log = (struct log){.level = LOG_ERROR};
-    NEW_STUDY(&c->s, &c->log, .domain = study, .owners = 1);
-    OK(owner_secret_take(&secret, file(c, "o0.test.secret"), c->s.study, NULL));
+    struct sql_scene c = {.log = {.level = LOG_ERROR}};
+    c.s = STUDY(&c.log, .domain = study, .owners = 1);
+    OK(owner_secret_take(&secret, file(&c, "o0.test.secret"), c.s.study, NULL));
+    return c;
 }
 
 static const char all_patients[] = "SELECT * FROM patients";
@@ -494,8 +495,7 @@ TEST(events_in_sqlite_are_those_of_their_csv)
     support_needs(has_sqlite, "no SQLite by ODBC here");
     put_stays(&sql);
     for (int i = 0; i < 2; i++) {
-        struct sql_scene c CLEAN(scene_free);
-        scene_events(&c, i == 0 ? dated : in_lines);
+        struct sql_scene c CLEAN(scene_free) = scene_events(i == 0 ? dated : in_lines);
         run_sqlite(&c, (const char *)sql.data);
         csv_of_sqlite(&c, all_patients, file(&c, "p.csv"));
         csv_of_sqlite(&c, all_stays, file(&c, "e.csv"));
@@ -510,8 +510,7 @@ TEST(events_in_postgresql_are_those_of_their_csv)
     support_needs(has_postgres, "no PostgreSQL here");
     put_stays(&sql);
     for (int i = 0; i < 2; i++) {
-        struct sql_scene c CLEAN(scene_free);
-        scene_events(&c, i == 0 ? dated : in_lines);
+        struct sql_scene c CLEAN(scene_free) = scene_events(i == 0 ? dated : in_lines);
         run_postgres(&c, (const char *)sql.data);
         assert_true(support_postgres_csv(&postgres, all_patients, file(&c, "p.csv")));
         assert_true(support_postgres_csv(&postgres, all_stays, file(&c, "e.csv")));
@@ -534,10 +533,9 @@ TEST(what_is_wrong_with_events_in_a_database_is_said)
          "the query of persons:0: no column is named patient, which should say whose a row is"},
     };
     struct bytes sql CLEAN(bytes_clear) = {0};
-    struct sql_scene c CLEAN(scene_free);
     support_needs(has_sqlite, "no SQLite by ODBC here");
     put_stays(&sql);
-    scene_events(&c, dated);
+    struct sql_scene c CLEAN(scene_free) = scene_events(dated);
     run_sqlite(&c, (const char *)sql.data);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const char *const *w = wrong[i].words;
@@ -571,13 +569,14 @@ static void put_visits(struct bytes *sql, const char *more)
     OK(bytes_ok(sql));
 }
 
-static void scene_sqlite(struct sql_scene *c, const char *columns, const char *more)
+static struct sql_scene scene_sqlite(const char *columns, const char *more)
 {
     struct bytes sql CLEAN(bytes_clear) = {0};
     support_needs(has_sqlite, "no SQLite by ODBC here");
-    scene_new(c, columns);
+    struct sql_scene c = scene_new(columns);
     put_visits(&sql, more);
-    run_sqlite(c, (const char *)sql.data);
+    run_sqlite(&c, (const char *)sql.data);
+    return c;
 }
 
 /* What init makes of the schema: no row is read, and a table of codes only if it is named. */
@@ -624,10 +623,9 @@ static void check_schema(struct sql_scene *c, const char *fee, const char *insur
 
 TEST(a_schema_gives_columns)
 {
-    struct sql_scene c CLEAN(scene_free);
     if (!has_sqlite && !has_postgres)
         skip();
-    scene_new(&c, domain);
+    struct sql_scene c CLEAN(scene_free) = scene_new(domain);
     if (has_sqlite) {
         run_sqlite(&c, SCHEMA("VARCHAR(1) CHECK (sex IN ('f', 'm'))"));
         check_schema(&c, "  - name: fee\n    kind: numeric\n", "    values: [\"1\", \"0\"]\n");
@@ -669,8 +667,7 @@ TEST(values_that_do_not_fit_are_told_with_their_number_of_rows)
          "others like it)\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct sql_scene c CLEAN(scene_free);
-        scene_sqlite(&c, strict, cases[i].change);
+        struct sql_scene c CLEAN(scene_free) = scene_sqlite(strict, cases[i].change);
         SHARE_SQL(&c, 0, "--table", "visits");
         expect_end(&c, cases[i].code, cases[i].words);
     }
@@ -678,8 +675,8 @@ TEST(values_that_do_not_fit_are_told_with_their_number_of_rows)
 
 TEST(rows_that_are_read_have_their_place)
 {
-    struct sql_scene c CLEAN(scene_free);
-    scene_sqlite(&c, strict, "UPDATE visits SET sex = 'F' WHERE who = 'p6'");
+    struct sql_scene c CLEAN(scene_free) = scene_sqlite(
+        strict, "UPDATE visits SET sex = 'F' WHERE who = 'p6'");
     SHARE_SQL(&c, 1, "--query", "SELECT who, sex, bmi, age FROM visits ORDER BY rowid");
     expect_end(&c, 6, "error: the query:7:2: sex is 'F'; it must be one of 'f', 'm'\n");
 }
@@ -697,8 +694,7 @@ TEST(a_source_that_cannot_be_read_says_why)
         {"--query", "SELECT age, sex FROM visits",
          "error: the query:0: no column is named bmi; add it, or correct the query\n", 6},
     };
-    struct sql_scene c CLEAN(scene_free);
-    scene_sqlite(&c, strict, "");
+    struct sql_scene c CLEAN(scene_free) = scene_sqlite(strict, "");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         SHARE_SQL(&c, 0, cases[i].option, cases[i].value);
         expect_end(&c, cases[i].code, cases[i].words);
@@ -728,8 +724,7 @@ TEST(a_source_that_cannot_be_read_says_why)
 /* As in a header of CSV, where nobody sees them. */
 TEST(spaces_around_a_columns_name_are_not_its_own)
 {
-    struct sql_scene c CLEAN(scene_free);
-    scene_sqlite(&c, strict, "");
+    struct sql_scene c CLEAN(scene_free) = scene_sqlite(strict, "");
     for (unsigned owner = 0; owner < 2; owner++) {
         SHARE_SQL(&c, owner, "--table", "visits", "--person", "who");
         upload_of(&c, c.expected);
@@ -742,11 +737,10 @@ TEST(spaces_around_a_columns_name_are_not_its_own)
 
 TEST(persons_with_too_many_rows_are_counted_there)
 {
-    struct sql_scene c CLEAN(scene_free);
-    scene_sqlite(&c, strict,
-                 "UPDATE visits SET who = ' p1' || char(9) WHERE who = 'p2';"
-                 "UPDATE visits SET who = 'p9' WHERE who IN ('p10', 'p11', 'p12');"
-                 "UPDATE visits SET who = 'P9' WHERE who = 'p13'");
+    struct sql_scene c CLEAN(scene_free) = scene_sqlite(
+        strict, "UPDATE visits SET who = ' p1' || char(9) WHERE who = 'p2';"
+                "UPDATE visits SET who = 'p9' WHERE who IN ('p10', 'p11', 'p12');"
+                "UPDATE visits SET who = 'P9' WHERE who = 'p13'");
     SHARE_SQL(&c, 0, "--table", "visits", "--person", "who");
     expect_end(&c, 6,
                "error: table visits: 1 person has 4 rows\n"
@@ -769,7 +763,7 @@ TEST(rows_of_a_batch_need_an_order)
     struct bytes sql CLEAN(bytes_clear) = {0};
     uint8_t *secret = NULL;
     support_needs(has_sqlite, "no SQLite by ODBC here");
-    NEW_STUDY(&c.s, &c.log, .domain = strict, .owners = 2, .part = part);
+    c.s = STUDY(&c.log, .domain = strict, .owners = 2, .part = part);
     OK(owner_secret_take(&secret, file(&c, "o0.test.secret"), c.s.study, NULL));
     secret_release(&secret);
     put_visits(&sql, "");
@@ -790,9 +784,8 @@ TEST(rows_of_a_batch_need_an_order)
 
 TEST(a_password_is_not_taken_from_arguments_nor_from_open_files)
 {
-    struct sql_scene c CLEAN(scene_free);
+    struct sql_scene c CLEAN(scene_free) = scene_sqlite(strict, "");
     char words[SUPPORT_PATH + 200];
-    scene_sqlite(&c, strict, "");
     const char *path = file(&c, "clinic.conf");
     SHARE(&c, 0, "--sql", "DSN=clinic;pwd=hunter2", "--table", "visits");
     expect_end(&c, 2, "--sql holds a password");
@@ -884,10 +877,10 @@ static void count_twice(struct sql_scene *c, void (*write)(struct sql_scene *c))
     size_t rows = 0;
     if (database_open(&db, c->s.study->domain, &source, &none, &c->log) != ERR_OK ||
         database_snapshot(db) != ERR_OK || database_count(db, one, 1, cells) != ERR_OK)
-        fail_msg("%s", c->words);
+        fail_msg("%s", logged);
     write(c);
     if (database_count(db, other, 1, cells) != ERR_OK || database_check(db, &rows) != ERR_OK)
-        fail_msg("%s", c->words);
+        fail_msg("%s", logged);
     for (int i = 0; i < 2; i++)
         sum += cells[i];
     assert_int_equal(rows, 40);
@@ -910,13 +903,11 @@ TEST(all_counts_are_of_one_state_of_the_data)
 {
     struct bytes sql CLEAN(bytes_clear) = {0};
     if (has_sqlite) {
-        struct sql_scene c CLEAN(scene_free);
-        scene_sqlite(&c, strict, "PRAGMA journal_mode = WAL");
+        struct sql_scene c CLEAN(scene_free) = scene_sqlite(strict, "PRAGMA journal_mode = WAL");
         count_twice(&c, write_sqlite);
     }
     if (has_postgres) {
-        struct sql_scene c CLEAN(scene_free);
-        scene_new(&c, strict);
+        struct sql_scene c CLEAN(scene_free) = scene_new(strict);
         put_visits(&sql, "");
         run_postgres(&c, "DROP TABLE IF EXISTS visits");
         run_postgres(&c, (const char *)sql.data);
@@ -930,7 +921,8 @@ TEST(many_rows_come_in_order)
     static const char columns[] = "domain:\n"
                                   "  - {name: a, kind: integer, min: 0, max: 25000}\n"
                                   "  - {name: b, kind: categorical, values: [x, \"\\u00e9\"]}\n";
-    struct sql_scene c CLEAN(scene_free);
+    support_needs(has_postgres, "no PostgreSQL here");
+    struct sql_scene c CLEAN(scene_free) = scene_new(columns);
     const struct database_source source = {
         .connection = c.connection,
         .query = "SELECT i AS a, CASE i % 3 WHEN 0 THEN 'x' ELSE 'é' END AS b "
@@ -938,12 +930,10 @@ TEST(many_rows_come_in_order)
     const struct rows_options none = {0};
     struct database *db CLEAN(database_close) = NULL;
     struct table *t CLEAN(table_free) = NULL;
-    support_needs(has_postgres, "no PostgreSQL here");
-    scene_new(&c, columns);
     support_postgres_connection(&postgres, c.connection, sizeof c.connection);
     if (database_open(&db, c.s.study->domain, &source, &none, &c.log) != ERR_OK ||
         database_read(db, &t) != ERR_OK)
-        fail_msg("%s", c.words);
+        fail_msg("%s", logged);
     assert_int_equal(t->rows, 25000);
     for (size_t i = 0; i < t->rows; i++) {
         assert_int_equal(t->column[0][i], 25000 - i);
@@ -955,9 +945,8 @@ TEST(many_rows_come_in_order)
 
 TEST(aim_and_eval_take_a_database)
 {
-    struct sql_scene c CLEAN(scene_free);
+    struct sql_scene c CLEAN(scene_free) = scene_sqlite(strict, "");
     char by_file[sizeof c.o.out];
-    scene_sqlite(&c, strict, "");
     csv_of_sqlite(&c, "SELECT \"AGE\" AS age, sex, bmi FROM visits", file(&c, "d.csv"));
     csv_of_sqlite(&c, "SELECT \"AGE\" AS age, sex, bmi FROM visits WHERE rowid % 2 = 0",
                   file(&c, "e.csv"));
@@ -973,9 +962,8 @@ TEST(aim_and_eval_take_a_database)
 
 TEST(rows_come_by_the_standard_input)
 {
-    struct sql_scene c CLEAN(scene_free);
+    struct sql_scene c CLEAN(scene_free) = scene_new(strict);
     int input = dup(STDIN_FILENO), fd;
-    scene_new(&c, strict);
     write_text(file(&c, "d.csv"), "age,sex,bmi\n1,f,0.5\n2,m,\n3,m,1.5\n");
     SHARE(&c, 0, file(&c, "d.csv"));
     upload_of(&c, c.expected);

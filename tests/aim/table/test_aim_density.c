@@ -294,8 +294,7 @@ TEST(tilts_follow_neighbours)
 TEST(steps_and_tails_that_cannot_be_are_refused)
 {
     static const double one[] = {0, 1, 2}, fine[] = {0, 1e15};
-    struct domain *d CLEAN(domain_free) = NULL;
-    OK(domain_new(&d));
+    struct domain *d CLEAN(domain_free) = MADE(domain, domain_new);
     OK(domain_add_numeric(d, "x", one, 3, NULL, DOMAIN_CLIP, NULL));
     assert_int_equal(domain_set_step(d, 0, false, NULL), ERR_STUDY);
     assert_int_equal(domain_set_step(d, 3, false, NULL), ERR_STUDY);

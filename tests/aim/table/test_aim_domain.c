@@ -64,13 +64,12 @@ TEST(numbers_have_a_point_where_others_have_a_comma)
     skip();
 #else
     char folder[] = "/tmp/locale-XXXXXX", command[100], text[40];
-    bool made;
     double x;
     assert_non_null(mkdtemp(folder));
     snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 2>/dev/null",
              folder);
-    made = system(command) == 0 && setenv("LOCPATH", folder, 1) == 0 &&
-           setlocale(LC_NUMERIC, "de_DE.UTF-8") != NULL;
+    bool made = system(command) == 0 && setenv("LOCPATH", folder, 1) == 0 &&
+                setlocale(LC_NUMERIC, "de_DE.UTF-8") != NULL;
     snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0);
     if (!made)
@@ -92,8 +91,7 @@ static struct domain *four_attributes(void)
 {
     static const char *const colours[] = {"red", "green", "blue"};
     static const double edges[] = {0, 1, 2.5, 10};
-    struct domain *d;
-    OK(domain_new(&d));
+    struct domain *d = MADE(domain, domain_new);
     OK(domain_add_categorical(d, "colour", colours, 3, "?", DOMAIN_AS_MISSING, NULL));
     OK(domain_add_integer(d, "age", -2, 2, "", DOMAIN_REJECT, NULL));
     OK(domain_add_numeric(d, "dose", edges, 4, NULL, DOMAIN_CLIP, NULL));
@@ -107,21 +105,10 @@ TEST(codes_follow_the_manual)
     const struct domain_attribute *a = d->attribute;
     assert_int_equal(domain_find(d, "dose"), 2);
     assert_int_equal(domain_find(d, "none"), DOMAIN_NO_CODE);
-    assert_int_equal(domain_code(&a[0], "green"), 1);
-    assert_int_equal(domain_code(&a[0], "?"), 3);
-    assert_int_equal(domain_code(&a[0], "pink"), 3);
-    assert_int_equal(domain_code(&a[1], "-2"), 0);
-    assert_int_equal(domain_code(&a[1], "2.0"), 4);
-    assert_int_equal(domain_code(&a[1], ""), 5);
-    assert_int_equal(domain_code(&a[1], "3"), DOMAIN_NO_CODE);
-    assert_int_equal(domain_code(&a[2], "0"), 0);
-    assert_int_equal(domain_code(&a[2], "0.999"), 0);
-    assert_int_equal(domain_code(&a[2], "1"), 1);
-    assert_int_equal(domain_code(&a[2], "2.5"), 2);
-    assert_int_equal(domain_code(&a[2], "10"), 2);
-    assert_int_equal(domain_code(&a[2], "11"), 2);
-    assert_int_equal(domain_code(&a[2], "-1"), 0);
-    assert_int_equal(domain_code(&a[2], "x"), DOMAIN_NO_CODE);
+    HAS_CODES(&a[0], {"green", 1}, {"?", 3}, {"pink", 3});
+    HAS_CODES(&a[1], {"-2", 0}, {"2.0", 4}, {"", 5}, {"3", DOMAIN_NO_CODE});
+    HAS_CODES(&a[2], {"0", 0}, {"0.999", 0}, {"1", 1}, {"2.5", 2}, {"10", 2}, {"11", 2}, {"-1", 0},
+              {"x", DOMAIN_NO_CODE});
     assert_int_equal(domain_code(&a[3], "1e30"), 1);
     assert_int_equal(a[0].size, 4);
     assert_int_equal(a[2].size, 3);
@@ -161,8 +148,7 @@ TEST(mistakes_in_a_domain_are_refused)
     REFUSED(domain_add_numeric(d, "x", flat, 3, "1.0", DOMAIN_REJECT, NULL)); /* a spike */
     assert_int_equal(d->attributes, 4);
     OK(domain_add_integer(d, "y", 0, 9, "99", DOMAIN_CLIP, NULL));
-    assert_int_equal(domain_code(&d->attribute[4], "99"), 10);
-    assert_int_equal(domain_code(&d->attribute[4], "98"), 9);
+    HAS_CODES(&d->attribute[4], {"99", 10}, {"98", 9});
     OK(domain_add_integer(d, "x", 1, 65535, NULL, DOMAIN_REJECT, NULL));
 }
 
@@ -184,14 +170,8 @@ TEST(missing_values_have_several_texts)
     OK(domain_set_missing(d, more, 3, NULL));
     OK(domain_set_step(d, 1, false, NULL));
     const struct domain_attribute *a = &d->attribute[1];
-    assert_int_equal(domain_code(a, "NA"), 3);
-    assert_int_equal(domain_code(a, ""), 3);
-    assert_int_equal(domain_code(a, "0.00"), 3);
-    assert_int_equal(domain_code(a, "-0"), 3);
-    assert_int_equal(domain_code(a, "-9.0"), 3);
-    assert_int_equal(domain_code(a, "-8"), 0);
-    assert_int_equal(domain_code(a, "1"), 1);
-    assert_int_equal(domain_code(a, "0.5"), 1);
+    HAS_CODES(a, {"NA", 3}, {"", 3}, {"0.00", 3}, {"-0", 3}, {"-9.0", 3}, {"-8", 0}, {"1", 1},
+              {"0.5", 1});
     assert_int_equal(domain_code(&d->attribute[0], "0.0"), DOMAIN_NO_CODE); /* a text */
     assert_int_equal(domain_code(&d->attribute[0], "0"), 1);
     assert_int_equal(domain_multiples(a, 1, &count), 1); /* 0 is not a value */
@@ -205,8 +185,7 @@ TEST(missing_values_have_several_texts)
     OK(domain_add_numeric(d, "y", edges, 4, "5", DOMAIN_CLIP, NULL));
     assert_int_equal(domain_set_step(d, 1, false, NULL), ERR_STUDY); /* in the middle of a bin */
     OK(domain_add_integer(d, "z", 0, 9, "10", DOMAIN_CLIP, NULL));
-    assert_int_equal(domain_code(&d->attribute[3], "10.0"), 10);
-    assert_int_equal(domain_code(&d->attribute[3], "11"), 9);
+    HAS_CODES(&d->attribute[3], {"10.0", 10}, {"11", 9});
     assert_int_equal(domain_set_missing(d, more + 1, 1, NULL), ERR_STUDY);
     OK(domain_add_integer(d, "w", 0, 9, NULL, DOMAIN_CLIP, NULL));
     assert_int_equal(domain_set_missing(d, more, 1, NULL), ERR_STUDY);
@@ -252,8 +231,7 @@ TEST(canonical_bytes_read_back)
     OK(domain_read(&again, &r, NULL));
     OK(reader_done(&r));
     domain_write(again, &second);
-    assert_int_equal(first.size, second.size);
-    assert_memory_equal(first.data, second.data, first.size);
+    SAME_BYTES(&first, second.data, second.size);
     domain_free(&again);
     for (size_t n = 0; n < first.size; n++) { /* cut anywhere, then altered anywhere */
         r = reader_of(first.data, n);
@@ -343,8 +321,7 @@ TEST(order_does_not_change_the_digest)
     OK(workload_new(&b, d, two, NULL, 2, NULL));
     workload_write(a, &x);
     workload_write(b, &y);
-    assert_int_equal(x.size, y.size);
-    assert_memory_equal(x.data, y.data, x.size);
+    SAME_BYTES(&x, y.data, y.size);
 }
 
 TEST(mistakes_in_a_workload_are_refused)
@@ -378,8 +355,7 @@ TEST(all_k_ways_are_all_there)
     struct domain *d CLEAN(domain_free) = support_domain(size, 5);
     for (unsigned k = 1; k <= 5; k++) {
         static const size_t expected[] = {0, 5, 10, 10, 5, 1};
-        struct workload *w CLEAN(workload_free) = NULL;
-        OK(workload_all(&w, d, k, NULL));
+        struct workload *w CLEAN(workload_free) = MADE(workload, workload_all, d, k, NULL);
         assert_int_equal(w->cliques, expected[k]);
     }
 }

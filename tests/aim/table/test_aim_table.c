@@ -12,10 +12,9 @@ struct table_place {
 static struct table_place place_new(const char *text, size_t n)
 {
     struct table_place p = {.folder = "/tmp/trefoil-test-XXXXXX"};
-    FILE *f;
     assert_non_null(mkdtemp(p.folder));
     snprintf(p.path, sizeof p.path, "%s/t.csv", p.folder);
-    f = fopen(p.path, "wb");
+    FILE *f = fopen(p.path, "wb");
     assert_non_null(f);
     assert_int_equal(fwrite(text, 1, n, f), n);
     assert_int_equal(fclose(f), 0);
@@ -32,8 +31,7 @@ static struct domain *three(void)
 {
     static const char *const labels[] = {"red", "a, b", "say \"x\""};
     static const double edges[] = {0, 0.001, 1, 1e6};
-    struct domain *d;
-    OK(domain_new(&d));
+    struct domain *d = MADE(domain, domain_new);
     assert_int_equal(domain_add_categorical(d, "colour", labels, 3, NULL, DOMAIN_REJECT, NULL), 0);
     assert_int_equal(domain_add_integer(d, "age", -1, 3, "", DOMAIN_REJECT, NULL), 0);
     assert_int_equal(domain_add_numeric(d, "dose", edges, 4, "NA", DOMAIN_REJECT, NULL), 0);
@@ -92,12 +90,10 @@ TEST(nobody_has_more_rows_than_agreed)
     }
     {
         const struct table_csv_options o = {.rows = {.person = "who", .per_person = 9}};
-        assert_int_equal(read_text(&t, d, nobody, sizeof nobody - 1, &o, sink, sizeof sink),
-                         ERR_DATA);
-        support_says(sink, "t.csv:3:4: who is empty");
-        assert_int_equal(read_text(&t, d, twice, sizeof twice - 1, &o, sink, sizeof sink),
-                         ERR_DATA);
-        support_says(sink, "t.csv:1:5: column who is in the header twice");
+        GIVES(read_text(&t, d, nobody, sizeof nobody - 1, &o, sink, sizeof sink), ERR_DATA, sink,
+              "t.csv:3:4: who is empty");
+        GIVES(read_text(&t, d, twice, sizeof twice - 1, &o, sink, sizeof sink), ERR_DATA, sink,
+              "t.csv:1:5: column who is in the header twice");
     }
 }
 
@@ -123,17 +119,14 @@ TEST(rows_come_from_anywhere)
         {"who", "age"}, {"ann", " 1"}, {"bob ", "7"}, {"ann", ""}};
     const struct rows_options o = {.person = "who", .per_person = 1};
     for (int problem = 0; problem < 3; problem++) { /* with a person's rows, a value, the source */
-        char sink[1000] = "";
-        struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
+        LOG_INTO(log, sink, LOG_INFO);
         size_t row = 0;
         const struct rows_source source = {
             .name = "view", .places = "places", .place = third, .of = &row, .correct = "the view"};
-        struct domain *d CLEAN(domain_free) = NULL;
         struct table *t;
-        struct rows *r;
-        OK(domain_new(&d));
+        struct domain *d CLEAN(domain_free) = MADE(domain, domain_new);
         assert_int_equal(domain_add_integer(d, "age", 0, problem == 1 ? 3 : 9, "", 0, NULL), 0);
-        OK(rows_begin(&r, d, &o, &source, &log));
+        struct rows *r = MADE(rows, rows_begin, d, &o, &source, &log);
         OK(give(r, field[0], true));
         for (row = 1; row < 4; row++)
             OK(give(r, field[row], false));
@@ -244,16 +237,14 @@ TEST(what_does_not_fit_is_taken_and_told)
                                ",x,2.5,2001\n"     /* missing, missing, the nearest, fits */
                                "blue,99,0,2002\n"; /* fits, the nearest, fits, the nearest */
     static const uint16_t expected[4][4] = {{2, 0, 2, 1}, {4, 0, 5, 4}, {2, 0, 1, 0}, {0, 0, 1, 1}};
-    struct domain *d CLEAN(domain_free) = NULL;
-    struct table *t = NULL;
     char sink[2048];
-    OK(domain_new(&d));
+    struct domain *d CLEAN(domain_free) = MADE(domain, domain_new);
     assert_int_equal(domain_add_categorical(d, "colour", labels, 2, "?", DOMAIN_AS_MISSING, NULL),
                      0);
     assert_int_equal(domain_add_integer(d, "age", -1, 3, "?", DOMAIN_CLIP, NULL), 0);
     assert_int_equal(domain_add_numeric(d, "dose", edges, 3, "", DOMAIN_CLIP, NULL), 0);
     assert_int_equal(domain_add_integer(d, "year", 2000, 2001, NULL, DOMAIN_CLIP, NULL), 0);
-    OK(read_text(&t, d, text, sizeof text - 1, NULL, sink, sizeof sink));
+    struct table *t = MADE(table, read_text, d, text, sizeof text - 1, NULL, sink, sizeof sink);
     assert_int_equal(t->rows, 4);
     for (size_t a = 0; a < 4; a++)
         for (size_t i = 0; i < 4; i++)
@@ -269,10 +260,8 @@ TEST(what_does_not_fit_is_taken_and_told)
          ":3:4: year is '1999', which does not fit the study; it counts as the nearest (2 of 4 "
          "rows)\n");
     /* a column without a missing value has no place for what is not a number */
-    assert_int_equal(
-        read_text(&t, d, "colour,age,dose,year\nred,1,1,x\n", 31, NULL, sink, sizeof sink),
-        ERR_DATA);
-    support_says(sink, ":2:4: year is 'x'; it must be a whole number from 2000 to 2001");
+    GIVES(read_text(&t, d, "colour,age,dose,year\nred,1,1,x\n", 31, NULL, sink, sizeof sink),
+          ERR_DATA, sink, ":2:4: year is 'x'; it must be a whole number from 2000 to 2001");
 }
 
 /* As written: clipped numbers count with the value in the file, missing ones do not count. */
@@ -307,7 +296,6 @@ TEST(multiples_are_written_as_people_write_them)
     struct table *t CLEAN(table_free) = NULL, *back CLEAN(table_free) = NULL;
     char text[20], line[64];
     size_t lines = 0;
-    FILE *f;
     OK(domain_new(&d));
     OK(domain_add_numeric(d, "x", edges, 5, "NA", DOMAIN_CLIP, NULL));
     OK(domain_set_missing(d, zero, 1, NULL));
@@ -318,7 +306,7 @@ TEST(multiples_are_written_as_people_write_them)
     OK(table_write_csv(p.path, t, NULL, 7, NULL));
     OK(table_read_csv(&back, d, p.path, NULL, NULL));
     assert_memory_equal(t->column[0], back->column[0], t->rows * sizeof(uint16_t));
-    f = fopen(p.path, "r");
+    FILE *f = fopen(p.path, "r");
     assert_non_null(f);
     assert_non_null(fgets(line, sizeof line, f));
     for (; fgets(line, sizeof line, f) != NULL; lines++) {
@@ -385,9 +373,8 @@ TEST(options_are_followed)
     static const char text[] = "colour\tage\tdose\nred\t\t1\nred\t1\t1";
     struct table_csv_options o = {.delimiter = '\t', .rows.max = 2};
     struct domain *d CLEAN(domain_free) = three();
-    struct table *t;
     char sink[2000];
-    OK(read_text(&t, d, text, sizeof text - 1, &o, sink, sizeof sink));
+    struct table *t = MADE(table, read_text, d, text, sizeof text - 1, &o, sink, sizeof sink);
     assert_int_equal(t->rows, 2);
     assert_int_equal(t->column[1][0], 5);
     table_free(&t);
@@ -478,9 +465,8 @@ TEST(decimals_may_begin_with_a_comma)
         {.delimiter = 'a'}, {.delimiter = '.'}, {.delimiter = '"'}, {.rows.decimal = ';'}};
     static const char text[] = "colour;age;dose\na, b;3,0;0,0005\nred;;NA\nred;2;1e1\n";
     struct domain *d CLEAN(domain_free) = three();
-    struct table *t;
     char sink[1000];
-    OK(read_text(&t, d, text, sizeof text - 1, &comma, sink, sizeof sink));
+    struct table *t = MADE(table, read_text, d, text, sizeof text - 1, &comma, sink, sizeof sink);
     assert_int_equal(t->rows, 3);
     assert_int_equal(t->column[0][0], 1);
     assert_int_equal(t->column[1][0], 4);
@@ -530,10 +516,9 @@ TEST(what_is_written_reads_back)
     static const struct csv_form form[] = {{',', '.', false}, {';', ',', true}};
     static const struct table_csv_options options[] = {
         {.delimiter = ','}, {.delimiter = ';', .rows = {.decimal = ','}}};
-    struct table *t CLEAN(table_free) = NULL;
     OK(domain_add_integer(d, "a \"b\", c", 5, 5, NULL, DOMAIN_REJECT, NULL));
     struct random r = random_of(1);
-    OK(table_new(&t, d, 0));
+    struct table *t CLEAN(table_free) = MADE(table, table_new, d, 0);
     for (int i = 0; i < 12000; i++) {
         uint16_t codes[4];
         for (int a = 0; a < 4; a++)
@@ -571,9 +556,8 @@ TEST(marginals_count_rows)
 {
     static const struct clique c = {2, {0, 2}};
     struct domain *d CLEAN(domain_free) = three();
-    struct table *t CLEAN(table_free) = NULL;
     int64_t cells[12];
-    OK(table_new(&t, d, 0));
+    struct table *t CLEAN(table_free) = MADE(table, table_new, d, 0);
     OK(table_append(t, (uint16_t[]){1, 0, 3}));
     OK(table_append(t, (uint16_t[]){1, 5, 3}));
     OK(table_append(t, (uint16_t[]){2, 5, 0}));

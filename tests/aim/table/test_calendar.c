@@ -1,6 +1,7 @@
 /* aim/table/calendar: dates as numbers and as texts, columns of them, and questions about them. */
 #include "harness/cmocka.h"
 #include "harness/model.h"
+#include "tests/support/domain.h"
 
 #include "aim/answer/answer.h"
 #include "aim/answer/rows_answer.h"
@@ -209,8 +210,7 @@ static struct domain *domain_of(bool dates)
     static const char *const labels[] = {"a", "b"};
     static const struct calendar c = {
         .unit = CALENDAR_DAY, .formats = 2, .format = {"%d.%m.%Y", "%Y-%m-%d"}};
-    struct domain *d;
-    OK(domain_new(&d));
+    struct domain *d = MADE(domain, domain_new);
     if (dates)
         OK(domain_add_date(d, "d", &c, edges, EDGES, "", DOMAIN_CLIP, NULL));
     else
@@ -227,15 +227,10 @@ TEST(texts_have_the_codes_of_their_days)
     const struct domain_attribute *a = d->attribute;
     struct bytes bytes CLEAN(bytes_clear) = {0};
     bool same;
-    assert_int_equal(domain_code(a, "01.01.2021"), 0);
-    assert_int_equal(domain_code(a, "2021-01-31"), 0);
-    assert_int_equal(domain_code(a, "1.2.2021"), 1);
-    assert_int_equal(domain_code(a, "30.12.2021"), 4);
-    assert_int_equal(domain_code(a, "31.12.2021"), 5);
-    assert_int_equal(domain_code(a, "1.1.2022"), 5);
+    HAS_CODES(a, {"01.01.2021", 0}, {"2021-01-31", 0}, {"1.2.2021", 1}, {"30.12.2021", 4},
+              {"31.12.2021", 5}, {"1.1.2022", 5});
     assert_false(domain_fits(a, "1.1.2022"));
-    assert_int_equal(domain_code(a, "2020"), 6);
-    assert_int_equal(domain_code(a, ""), 6);
+    HAS_CODES(a, {"2020", 6}, {"", 6});
     domain_write(d, &bytes);
     struct reader r = reader_of(bytes.data, bytes.size);
     OK(domain_read(&back, &r, NULL));
@@ -260,10 +255,9 @@ static struct model *model_of(const struct domain *d)
     double y[14];
     struct measurement x = {.clique = pair, .y = y, .sigma = 1};
     struct model_fitted fitted;
-    struct model *m;
     for (int i = 0; i < 14; i++)
         y[i] = i == 5 ? 0 : 20 + 37 * i % 90;
-    OK(model_plain(&m, d, &pair, 1, 1000, NULL));
+    struct model *m = MADE(model, model_plain, d, &pair, 1, 1000, NULL);
     model_set_total(m, 600);
     OK(model_fit(m, &x, 1, 500, &fitted, NULL));
     return m;
@@ -403,10 +397,8 @@ TEST(files_have_dates)
     char path[] = "/tmp/calendar-XXXXXX", start[17] = "";
     struct domain *d CLEAN(domain_free) = NULL;
     struct table *t CLEAN(table_free) = NULL, *back CLEAN(table_free) = NULL;
-    struct model *m CLEAN(model_free) = NULL;
     struct random r = random_of(3);
     const int fd = mkstemp(path);
-    FILE *file;
     assert_true(fd >= 0 && close(fd) == 0);
     OK(table_new(&t, w.domain, 0));
     for (int i = 0; i < 2000; i++)
@@ -414,7 +406,7 @@ TEST(files_have_dates)
     OK(table_write_csv(path, t, NULL, 1, NULL));
     OK(table_read_csv(&back, w.domain, path, NULL, NULL));
     assert_memory_equal(back->column[0], t->column[0], 2000 * sizeof **t->column);
-    file = fopen(path, "r");
+    FILE *file = fopen(path, "r");
     assert_non_null(file);
     assert_non_null(fgets(start, sizeof start, file));
     assert_non_null(fgets(start, 14, file));
@@ -422,7 +414,7 @@ TEST(files_have_dates)
     assert_int_equal(start[2], '.');
     assert_int_equal(start[5], '.');
     OK(model_save(path, w.model, NULL));
-    OK(model_load(&m, &d, path, 1000, NULL));
+    struct model *m CLEAN(model_free) = MADE(model, model_load, &d, path, 1000, NULL);
     file = fopen(path, "r");
     assert_non_null(file);
     assert_int_equal(fread(start, 1, 16, file), 16);

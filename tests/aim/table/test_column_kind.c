@@ -70,12 +70,11 @@ static struct domain *five_days(void)
 {
     struct domain_attribute a CLEAN(domain_attribute_clear) = {.kind = &days,
                                                                .policy = DOMAIN_CLIP};
-    struct domain *d;
     uint32_t day;
     assert_true(date_parse_day("2024-02-27", &day));
     a.min = day;
     a.max = day + 4;
-    OK(domain_new(&d));
+    struct domain *d = MADE(domain, domain_new);
     OK(domain_check_new(d, &a, "seen", "never", NULL));
     OK(domain_append(d, &a, 5, "seen", "never", NULL));
     return d;
@@ -128,9 +127,8 @@ TEST(questions_quote_days)
     struct question_text from = {.text = "SELECT AVG(seen), COUNT(seen) FROM t "
                                          "WHERE seen >= DAY '2024-02-29' HAVING "
                                          "AVG(seen) > '2024-03-01'"};
-    struct question *q CLEAN(question_free) = NULL;
     const double first = domain_number(d->attribute, 0);
-    OK(question_parse(&q, d, &from, NULL));
+    struct question *q CLEAN(question_free) = MADE(question, question_parse, d, &from, NULL);
     assert_true(question_item_is_quoted(q, 0) && !question_item_is_quoted(q, 1));
     assert_true(q->having[0].value == first + 3);
     const struct values *known = case_values(&q->where.one[0], 0);
@@ -158,15 +156,13 @@ TEST(files_give_back_the_same_days)
     static const char text[] = "seen\n2024-02-29\nnever\n2024-03-02\n2024-02-27\n";
     char path[] = "/tmp/kind-XXXXXX", back[2 * sizeof text] = "";
     struct domain *d CLEAN(domain_free) = five_days();
-    struct table *t CLEAN(table_free) = NULL;
     const int fd = mkstemp(path);
-    FILE *file;
     assert_true(fd >= 0 && write(fd, text, sizeof text - 1) == (ssize_t)sizeof text - 1);
     assert_int_equal(close(fd), 0);
-    OK(table_read_csv(&t, d, path, NULL, NULL));
+    struct table *t CLEAN(table_free) = MADE(table, table_read_csv, d, path, NULL, NULL);
     assert_int_equal(t->rows, 4);
     OK(table_write_csv(path, t, NULL, 1, NULL));
-    file = fopen(path, "r");
+    FILE *file = fopen(path, "r");
     assert_non_null(file);
     assert_int_equal(fread(back, 1, sizeof back, file),
                      sizeof text - 1 + 2); /* "never" in quotes */

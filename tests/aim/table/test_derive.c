@@ -64,9 +64,8 @@ static void add_columns(struct domain *d)
 
 static struct domain *make_domain(void)
 {
-    struct domain *d;
     const struct derive *bad;
-    OK(domain_new(&d));
+    struct domain *d = MADE(domain, domain_new);
     add_columns(d);
     OK(memory_new(&d->derived, 1));
     add(&d->derived->from, "weekday", DERIVE_PART, "in", NULL, 1)->part = CALENDAR_WEEK;
@@ -145,15 +144,13 @@ static void keep(void *to, const uint32_t *code)
 /* Random codes, of which the tied ones are in cells that have values. */
 static struct table *random_rows(const struct domain *d, size_t rows)
 {
-    struct derive_plan *p CLEAN(derive_free) = NULL;
     struct codes_seen seen = {0};
     struct random r = random_of(5);
-    struct table *t;
-    OK(derive_new(&p, d));
+    struct derive_plan *p CLEAN(derive_free) = MADE(derive_plan, derive_new, d);
     assert_int_equal(derive_ties(p), 2); /* in with weekday and hour; city with region */
     OK(derive_cells(p, 0, keep, &seen, NULL));
     assert_int_equal(seen.n, 7 * 7 * 3 + 1); /* a week and more in each bin, and missing ones */
-    OK(table_new(&t, d, rows));
+    struct table *t = MADE(table, table_new, d, rows);
     for (size_t i = 0; i < rows; i++) {
         static const uint16_t region[] = {1, 0, 1, 2, 2}; /* ulm has none, nor has a missing city */
         const uint32_t *cell = seen.cell[random_below(&r, seen.n)];
@@ -180,10 +177,9 @@ TEST(no_row_breaks_what_it_follows_from)
     char path[] = "/tmp/derive-XXXXXX", line[400];
     const int fd = mkstemp(path);
     size_t rows = 0, broken = 0;
-    FILE *file;
     assert_true(fd >= 0 && close(fd) == 0);
     OK(table_write_csv(path, t, NULL, 1, NULL));
-    file = fopen(path, "r");
+    FILE *file = fopen(path, "r");
     assert_non_null(file);
     assert_non_null(fgets(line, sizeof line, file));
     assert_string_equal(line, "in,out,weekday,hour,city,region,stay,age,leaves,year,land\n");
@@ -256,13 +252,12 @@ TEST(rows_are_computed_as_they_are_read)
         {7, 7, 7, 3, 4, 2, 4, 21}, {6, 7, 1, 2, 1, 0, 0, 2},
     };
     struct domain *d CLEAN(domain_free) = make_domain();
-    struct table *t CLEAN(table_free) = NULL;
     char path[] = "/tmp/derive-XXXXXX", words[4000] = "";
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_INFO};
     const int fd = mkstemp(path);
     assert_true(fd >= 0 && write(fd, text, sizeof text - 1) == (ssize_t)sizeof text - 1);
     assert_int_equal(close(fd), 0);
-    OK(table_read_csv(&t, d, path, NULL, &log));
+    struct table *t CLEAN(table_free) = MADE(table, table_read_csv, d, path, NULL, &log);
     assert_int_equal(t->rows, 5);
     for (size_t row = 0; row < 5; row++)
         for (size_t a = 0; a < 8; a++)
@@ -282,11 +277,9 @@ TEST(what_others_follow_from_may_have_a_decimal_comma)
     static const double edges[] = {0, 0.5, 1, 2};
     const struct table_csv_options o = {.delimiter = ';', .rows.decimal = ','};
     const struct derive *bad;
-    struct domain *d CLEAN(domain_free) = NULL;
-    struct table *t CLEAN(table_free) = NULL;
     char path[] = "/tmp/derive-XXXXXX";
     const int fd = mkstemp(path);
-    OK(domain_new(&d));
+    struct domain *d CLEAN(domain_free) = MADE(domain, domain_new);
     OK(domain_add_numeric(d, "y", edges, 4, MISSING));
     OK(memory_new(&d->derived, 1));
     add(&d->derived->from, "y", DERIVE_SUM, "x", NULL, 1);
@@ -294,7 +287,7 @@ TEST(what_others_follow_from_may_have_a_decimal_comma)
     OK(derive_check(d, &bad, NULL));
     assert_true(fd >= 0 && write(fd, text, sizeof text - 1) == (ssize_t)sizeof text - 1);
     assert_int_equal(close(fd), 0);
-    OK(table_read_csv(&t, d, path, &o, NULL));
+    struct table *t CLEAN(table_free) = MADE(table, table_read_csv, d, path, &o, NULL);
     unlink(path);
     assert_memory_equal(t->column[0], expected, sizeof expected);
 }

@@ -7,8 +7,7 @@
 
 static void sum(struct train_scene *s, int64_t *sums)
 {
-    struct slope *g CLEAN(slope_free) = NULL;
-    OK(slope_new(&g, s->f, s->table));
+    struct slope *g CLEAN(slope_free) = MADE(slope, slope_new, s->f, s->table);
     slope_sum(g, s->weight, sums);
 }
 
@@ -56,15 +55,13 @@ static void refuses(const struct domain *d, const struct features_terms *t, cons
 {
     LOG_INTO(log, text, LOG_ERROR);
     struct features *f;
-    assert_int_equal(features_new(&f, d, t, &log), ERR_STUDY);
-    support_says(text, words);
+    GIVES(features_new(&f, d, t, &log), ERR_STUDY, text, words);
 }
 
 TEST(columns_that_a_classifier_cannot_have_are_refused)
 {
     static const double edges[] = {0, 1, 2};
-    struct domain *d CLEAN(domain_free) = NULL;
-    OK(domain_new(&d));
+    struct domain *d CLEAN(domain_free) = MADE(domain, domain_new);
     OK(domain_add_numeric(d, "bins", edges, 3, NULL, DOMAIN_CLIP, NULL));
     OK(domain_add_integer(d, "many", 0, 64, NULL, DOMAIN_CLIP, NULL));
     OK(domain_add_integer(d, "y", 0, 1, NULL, DOMAIN_CLIP, NULL));
@@ -253,8 +250,7 @@ static void slope(uint32_t classes)
 /* The gradient and the test's tables, at the scene's weights. */
 static void add_up(const struct train_scene *s, int64_t *sums, int64_t *cells)
 {
-    struct slope *g CLEAN(slope_free) = NULL;
-    OK(slope_new(&g, s->f, s->table));
+    struct slope *g CLEAN(slope_free) = MADE(slope, slope_new, s->f, s->table);
     slope_sum(g, s->weight, sums);
     slope_test(g, s->weight, cells);
 }

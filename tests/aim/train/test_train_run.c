@@ -42,11 +42,10 @@ run_with(struct train_scene *s, struct train_options *o, unsigned lost, unsigned
     const struct plaintext_noise noise = noise_from_random(&r);
     struct workload *w CLEAN(workload_free) = NULL;
     struct plaintext *p CLEAN(plaintext_free) = NULL;
-    struct slope *g CLEAN(slope_free) = NULL;
     struct train_result *result;
     OK(workload_all(&w, s->domain, 1, NULL));
     OK(plaintext_new(&p, w, s->table, &noise, NULL));
-    OK(slope_new(&g, s->f, s->table));
+    struct slope *g CLEAN(slope_free) = MADE(slope, slope_new, s->f, s->table);
     plaintext_train(p, g);
     struct train_lossy lossy = {plaintext_backend(p), lost, counts_lost};
     o->features = s->f;
@@ -82,12 +81,11 @@ static void draw_sums(struct train_scene *s, size_t rows)
 static void check_ledger(const struct train_scene *s, const struct train_result *r,
                          const struct ledger_limits *limits)
 {
-    struct ledger *l CLEAN(ledger_free) = NULL;
     mpq_t cost, all;
     mpz_t moves;
     mpq_inits(cost, all, (mpq_ptr)NULL);
     mpz_init(moves);
-    OK(ledger_new(&l, limits, NULL));
+    struct ledger *l CLEAN(ledger_free) = MADE(ledger, ledger_new, limits, NULL);
     ledger_measure_cost(cost, (uint64_t)llround(0x1p20 / r->sigma), 1);
     OK(ledger_debit(l, cost, NULL));
     assert_true(mpq_get_d(cost) == r->counts_cost);
@@ -273,9 +271,8 @@ TEST(figures_of_a_test_are_right_and_so_are_their_errors)
     truth[2] = 0.4 * in_bins[1][5] / (0.4 * in_bins[1][5] + 0.6 * in_bins[0][5]);
     for (unsigned i = 0; i < DRAWS; i++) {
         int64_t value[FEATURES_CELLS];
-        struct tested *t CLEAN(tested_free) = NULL;
         draw_test(&r, multiplier, value);
-        OK(tested_new(&t, s.f, multiplier, value));
+        struct tested *t CLEAN(tested_free) = MADE(tested, tested_new, s.f, multiplier, value);
         const struct tested_figure f[] = {t->auc[0], t->accuracy, tested_share(t, 0, 5)};
         for (unsigned k = 0; k < 3; k++) {
             sum[k] += f[k].value / DRAWS;
@@ -398,8 +395,7 @@ TEST(rows_are_distilled_from_a_trajectory)
     distill_clear(&d);
     trajectory_clear(&t);
     OK(file_write(path, 0600, "{\"format\":\"x\"}", 14, NULL));
-    assert_int_equal(trajectory_load(&t, path, s.f, &log), ERR_FORMAT);
-    support_says(said, "format must be");
+    GIVES(trajectory_load(&t, path, s.f, &log), ERR_FORMAT, said, "format must be");
     train_end(&s);
     remove(path);
 }
@@ -419,8 +415,7 @@ static void damaged(const char *path, const char *from, const char *to, const ch
     bytes_put_text(&other, to);
     bytes_put_text(&other, at + strlen(from));
     OK(file_write(path, 0600, other.data, other.size, NULL));
-    assert_int_equal(classifier_load(&c, path, &log), ERR_FORMAT);
-    support_says(said, words);
+    GIVES(classifier_load(&c, path, &log), ERR_FORMAT, said, words);
     OK(file_write(path, 0600, text.data, text.size - 1, NULL));
 }
 
@@ -431,7 +426,6 @@ TEST(a_classifier_that_was_tested_is_one_without_the_column)
     int64_t value[FEATURES_CELLS] = {[0] = 30 << 10, [5] = -(9 << 10), [15] = 50 << 10};
     struct train_scene s = train_start(2, 0, 16);
     struct classifier *c CLEAN(classifier_free) = NULL, *back CLEAN(classifier_free) = NULL;
-    json_t *root, *test;
     double w[18] = {0};
     close(mkstemp(path));
     train_keep(&s, 4);
@@ -443,8 +437,8 @@ TEST(a_classifier_that_was_tested_is_one_without_the_column)
     OK(classifier_load(&back, path, NULL));
     assert_int_equal(back->domain->attributes, 2);
     assert_true(back->coef[3] == 2 && back->coef[17] == 0.5);
-    root = json_load_file(path, 0, NULL);
-    test = json_object_get(root, "test");
+    json_t *root = json_load_file(path, 0, NULL);
+    json_t *test = json_object_get(root, "test");
     assert_string_equal(json_string_value(json_object_get(test, "column")), "b");
     assert_string_equal(json_string_value(json_object_get(test, "value")), "9");
     assert_true(json_number_value(json_object_get(test, "rows")) == 71);

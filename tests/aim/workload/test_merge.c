@@ -11,8 +11,7 @@ static struct domain *domain_of(uint32_t values)
 {
     static const char *const labels[LABELS] = {"a", "b", "c", "d", "e", "f"};
     static const double edges[] = {0, 1, 1, 2, 5, 9};
-    struct domain *d;
-    OK(domain_new(&d));
+    struct domain *d = MADE(domain, domain_new);
     OK(domain_add_categorical(d, "label", labels, LABELS, NULL, DOMAIN_REJECT, NULL));
     OK(domain_add_integer(d, "n", 0, values - 1, "", DOMAIN_REJECT, NULL));
     OK(domain_add_numeric(d, "x", edges, 6, NULL, DOMAIN_REJECT, NULL));

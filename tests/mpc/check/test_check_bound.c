@@ -74,6 +74,12 @@ static enum err with_shares(struct party *p, size_t n,
     return make(p, x);
 }
 
+#define WITH_SHARES(name, n, make)                                                                 \
+    static enum err name(struct party *p)                                                          \
+    {                                                                                              \
+        return with_shares(p, n, make);                                                            \
+    }
+
 static enum err largest_of(struct party *p, struct share64 x)
 {
     static const uint8_t seed[ARGMAX_SEED_SIZE] = {1};
@@ -81,25 +87,10 @@ static enum err largest_of(struct party *p, struct share64 x)
     return argmax_open(p, x, 46, seed, &index);
 }
 
-static enum err argmax(struct party *p)
-{
-    return with_shares(p, 600, largest_of);
-}
-
-static enum err gauss(struct party *p)
-{
-    return with_shares(p, 131072 / 16, gauss_sample);
-}
-
-static enum err gumbel(struct party *p)
-{
-    return with_shares(p, 65536 / 16, gumbel_sample);
-}
-
-static enum err discrete(struct party *p)
-{
-    return with_shares(p, 36864 / 16, discrete_sample);
-}
+WITH_SHARES(argmax, 600, largest_of)
+WITH_SHARES(gauss, 131072 / 16, gauss_sample)
+WITH_SHARES(gumbel, 65536 / 16, gumbel_sample)
+WITH_SHARES(discrete, 36864 / 16, discrete_sample)
 
 /* What is kept of the counts is made without a check. */
 static enum err distances_of(struct party *p, struct share64 x)
@@ -123,10 +114,7 @@ static enum err distances_of(struct party *p, struct share64 x)
     return cached_distance(p, sum, kept, &span, 1 << CACHED_GRID);
 }
 
-static enum err distances(struct party *p)
-{
-    return with_shares(p, CELLS, distances_of);
-}
+WITH_SHARES(distances, CELLS, distances_of)
 
 static enum err squares(struct party *p)
 {

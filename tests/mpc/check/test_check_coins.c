@@ -26,8 +26,7 @@ struct check_coins_attack {
 
 static void draw(struct check_play *play, uint64_t round, uint64_t *to, size_t n)
 {
-    struct prg *weights CLEAN(prg_free);
-    OK(play_coin(play, round, &weights));
+    struct prg *weights CLEAN(prg_free) = MADE_LAST(prg, play_coin, play, round);
     OK(prg_fill(weights, to, n * sizeof *to));
 }
 

@@ -158,20 +158,14 @@ static enum err make_noise(struct party *p, struct check_play *play,
     return open_and_note(p, play, out);
 }
 
-static enum err gauss(struct party *p, struct check_play *play)
-{
-    return make_noise(p, play, gauss_sample);
-}
-
-static enum err gumbel(struct party *p, struct check_play *play)
-{
-    return make_noise(p, play, gumbel_sample);
-}
-
-static enum err discrete(struct party *p, struct check_play *play)
-{
-    return make_noise(p, play, discrete_sample);
-}
+#define NOISE(name)                                                                                \
+    static enum err name(struct party *p, struct check_play *play)                                 \
+    {                                                                                              \
+        return make_noise(p, play, name##_sample);                                                 \
+    }
+NOISE(gauss)
+NOISE(gumbel)
+NOISE(discrete)
 
 /* Counts of two marginals, starting from their bits, and a tape with some noise. */
 struct check_counts_study {

@@ -269,8 +269,7 @@ static void add_at(void *p, size_t at, size_t words, __int128 x)
 static struct prg *coin_of(struct check_play *play, uint64_t round, size_t skipped)
 {
     uint64_t words[8];
-    struct prg *coin;
-    OK(play_coin(play, round, &coin));
+    struct prg *coin = MADE_LAST(prg, play_coin, play, round);
     OK(prg_fill(coin, words, skipped * sizeof *words));
     return coin;
 }

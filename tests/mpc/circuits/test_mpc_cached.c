@@ -212,7 +212,7 @@ TEST(a_dense_cell_costs_what_is_stated)
 
 TEST(cells_up_to_one_cost_nothing)
 {
-    struct cached_call *c = fresh(17, 1000);
+    struct cached_call *c CLEAN(finish) = fresh(17, 1000);
     for (size_t i = 0; i < c->lanes; i++)
         c->c[i] = i % 1025;
     run(c);
@@ -227,7 +227,6 @@ TEST(cells_up_to_one_cost_nothing)
     run(c);
     assert_int_equal(sent(c, 0) + sent(c, 1) + sent(c, 2), 3 * 8 * 4 + (4 + 2) * 8);
     assert_int_equal(c->after[0].exchanges - c->before[0].exchanges, 3);
-    finish(&c);
 }
 
 static enum err out_of_range(struct party *p, void *shared)
@@ -250,14 +249,13 @@ static enum err out_of_range(struct party *p, void *shared)
 
 TEST(what_could_wrap_is_refused)
 {
-    struct cached_call *c = fresh(5, 100);
+    struct cached_call *c CLEAN(finish) = fresh(5, 100);
     c->c[70] = ((uint64_t)32 << CACHED_GRID) + 1;
     OK(three_run(1, out_of_range, c, NULL));
     finish(&c);
     c = fresh(5, 100);
     c->unit = (UINT64_C(1) << 57) + 1;
     OK(three_run(1, out_of_range, c, NULL));
-    finish(&c);
 }
 
 MAIN(three_each_kernel())

@@ -164,12 +164,11 @@ TEST(a_flood_is_as_wide_as_it_says)
     static const uint8_t key[16] = {4};
     struct lattice_poly *x CLEAN(memory_release) = polys(1);
     static uint64_t low[LATTICE_N], again[LATTICE_N];
-    struct prg *prg CLEAN(prg_free) = NULL;
     mpz_t v, bound;
     unsigned negative = 0, high = 0;
     mpz_inits(v, bound, NULL);
     mpz_ui_pow_ui(bound, 2, 209);
-    OK(prg_new(&prg, key));
+    struct prg *prg CLEAN(prg_free) = MADE(prg, prg_new, key);
     OK(lattice_flood(ring, prg, x, low));
     lattice_low(ring, x, again);
     for (size_t i = 0; i < LATTICE_N; i++) {
@@ -192,8 +191,7 @@ TEST(small_samples_have_their_laws)
     int8_t x[LATTICE_N];
     unsigned third[3] = {0};
     double square = 0, sum = 0;
-    struct prg *prg CLEAN(prg_free) = NULL;
-    OK(prg_new(&prg, key));
+    struct prg *prg CLEAN(prg_free) = MADE(prg, prg_new, key);
     OK(lattice_ternary(prg, x));
     for (size_t i = 0; i < LATTICE_N; i++)
         third[x[i] + 1]++;
@@ -296,12 +294,11 @@ static void play(struct lattice_table *t, const struct lattice_plan *plan)
     static uint64_t share[LATTICE_N];
     struct lattice_products *products CLEAN(lattice_products_free) = NULL;
     struct lattice_key *key CLEAN(lattice_key_free) = NULL;
-    struct prg *prg CLEAN(prg_free) = NULL;
     OK(lattice_encrypt(ring, plan, t->codes, &seeds, upload));
     OK(lattice_upload_check(ring, upload, lattice_upload_size(plan)));
     OK(lattice_multiply(&products, ring, plan, upload));
     OK(lattice_key_new(&key, ring, seeds.key));
-    OK(prg_new(&prg, fresh));
+    struct prg *prg CLEAN(prg_free) = MADE(prg, prg_new, fresh);
     for (size_t k = 0; k < plan->results; k++) {
         OK(lattice_hide(products, k, prg, hidden, share));
         add_share(t, plan, k, share);

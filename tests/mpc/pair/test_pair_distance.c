@@ -353,15 +353,14 @@ TEST(portions_follow_one_another)
     static const size_t large[] = {4000, 4192, 1, 9000, 3, 8192, 8191, 1};
     struct pair *end[2] CLEAN(pair_ends_free);
     struct random r = random_of(7);
-    uint64_t ands = 0;
     OK(pair_ends_new(end));
     struct shared_tables t CLEAN(table_free) = table_of(COUNTED(large), 3, UNIT);
     fill(&t, &r);
     share(&t, &r);
     run_table(&t, end, 262144);
     assert_right(&t);
-    ands = ands_of(large, 2, 3) + ands_of(large + 2, 1, 3) + ands_of(large + 3, 1, 3) +
-           ands_of(large + 4, 1, 3) + ands_of(large + 5, 1, 3) + ands_of(large + 6, 2, 3);
+    uint64_t ands = ands_of(large, 2, 3) + ands_of(large + 2, 1, 3) + ands_of(large + 3, 1, 3) +
+                    ands_of(large + 4, 1, 3) + ands_of(large + 5, 1, 3) + ands_of(large + 6, 2, 3);
     assert_int_equal(t.cost.tables, 6 * 32 + 32 * ands + 8 * 8);
     assert_int_equal(t.cost.ands, ands);
 }

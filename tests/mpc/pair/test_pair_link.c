@@ -203,10 +203,9 @@ static size_t largest(const struct selection *s)
 
 static void select_over_a_link(struct selection *s)
 {
-    struct netio *netio CLEAN(netio_free) = NULL;
     pthread_t thread[2];
     OK(secret_start());
-    OK(netio_new(&netio, NULL));
+    struct netio *netio CLEAN(netio_free) = MADE(netio, netio_new, NULL);
     link_up(s, netio);
     for (unsigned i = 0; i < 2; i++) {
         s->at[i].index = i;
