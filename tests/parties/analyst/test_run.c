@@ -11,7 +11,6 @@
 #include "parties/analyst/release.h"
 #include "parties/analyst/remote.h"
 #include "parties/command/methods.h"
-#include "tests/support/command.h"
 #include "tests/support/gates.h"
 
 #include <pthread.h>
@@ -42,19 +41,40 @@ struct run_scene {
     struct log log;
 };
 
-static void scene_new(struct run_scene *c)
+static struct run_scene *scene_new(void)
 {
-    memset(c, 0, sizeof *c);
+    struct run_scene *c = memory_array(1, sizeof *c);
+    assert_non_null(c);
     pthread_mutex_init(&c->lock, NULL);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_WARN};
-    NEW_STUDY(&c->s, &c->log, .owners = 1, .rounds = 2, .connect_s = support_slow(3), .round_s = 1);
+    c->s = STUDY(&c->log, .owners = 1, .rounds = 2, .connect_s = support_slow(3), .round_s = 1);
     OK(file_folder(file(c, "out"), &c->log));
+    return c;
 }
 
-static void scene_free(struct run_scene *c)
+static void clear_steps(struct run_scene *c)
 {
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->steps; i++)
+        bytes_clear(&c->step[i].payload);
+    c->steps = 0;
+    memset(c->at, 0, sizeof c->at);
+    c->words[0] = '\0';
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void scene_free(struct run_scene **scene)
+{
+    struct run_scene *c = *scene;
+    client_free(&c->client);
+    run_state_close(&c->state);
+    gates_free(&c->gates);
+    netio_free(&c->netio);
+    identity_free(&c->analyst);
+    clear_steps(c);
     pthread_mutex_destroy(&c->lock);
     support_study_free(&c->s);
+    memory_free(scene);
 }
 
 static enum err open_state(struct run_scene *c, const uint8_t *lost)
@@ -98,23 +118,22 @@ static void state_of_one_round(struct run_scene *c, char path[SUPPORT_PATH], str
 
 TEST(a_state_that_was_cut_or_altered_is_refused)
 {
-    struct run_scene c CLEAN(scene_free);
+    struct run_scene *c CLEAN(scene_free) = scene_new();
     struct bytes whole CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH];
-    scene_new(&c);
-    state_of_one_round(&c, path, &whole);
+    state_of_one_round(c, path, &whole);
     for (size_t i = 0; i < whole.size; i += 3) {
-        OK(file_write(path, 0600, whole.data, i, &c.log));
-        expect_refused(&c, ERR_FORMAT, "run.state is ");
+        OK(file_write(path, 0600, whole.data, i, &c->log));
+        expect_refused(c, ERR_FORMAT, "run.state is ");
         whole.data[i] ^= 1;
-        OK(file_write(path, 0600, whole.data, whole.size, &c.log));
-        expect_refused(&c, ERR_FORMAT, "run.state is ");
+        OK(file_write(path, 0600, whole.data, whole.size, &c->log));
+        expect_refused(c, ERR_FORMAT, "run.state is ");
         whole.data[i] ^= 1;
     }
-    OK(file_write(path, 0600, whole.data, whole.size, &c.log));
-    OK(open_state(&c, NULL));
-    assert_true(run_state_begun(c.state));
-    run_state_close(&c.state);
+    OK(file_write(path, 0600, whole.data, whole.size, &c->log));
+    OK(open_state(c, NULL));
+    assert_true(run_state_begun(c->state));
+    run_state_close(&c->state);
 }
 
 /* The first n bytes of a file, with a correct digest. */
@@ -129,98 +148,92 @@ static void write_state(const char *path, const struct bytes *from, size_t n)
 /* From another version of the program, say: whole, but not readable. */
 TEST(a_state_of_another_form_is_refused)
 {
-    struct run_scene c CLEAN(scene_free);
+    struct run_scene *c CLEAN(scene_free) = scene_new();
     struct bytes whole CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH];
-    scene_new(&c);
-    state_of_one_round(&c, path, &whole);
+    state_of_one_round(c, path, &whole);
     size_t n = whole.size - DIGEST_SIZE;
     for (size_t i = 0; i < n; i++) {
         write_state(path, &whole, i);
-        expect_refused(&c, ERR_FORMAT, "is cut or altered");
+        expect_refused(c, ERR_FORMAT, "is cut or altered");
     }
     whole.data[12]++; /* the number of the form */
     write_state(path, &whole, n);
-    expect_refused(&c, ERR_FORMAT, "its format is trefoil-run-5, and this one");
+    expect_refused(c, ERR_FORMAT, "its format is trefoil-run-5, and this one");
     whole.data[12]--;
     whole.data[14 + 32 + 16 + 8 + 2 * 4 +
                4]++; /* the version of the request, which is then invalid */
     write_state(path, &whole, n);
-    OK(open_state(&c, NULL));
-    ask_for(&c, 0, 1000, ERR_MISMATCH);
-    support_says(c.words, "continue with the version of trefoil that began this run");
-    run_state_close(&c.state);
+    OK(open_state(c, NULL));
+    ask_for(c, 0, 1000, ERR_MISMATCH);
+    support_says(c->words, "continue with the version of trefoil that began this run");
+    run_state_close(&c->state);
 }
 
 /* Without what it opened, a run would take another look instead of the round it asked for. */
 TEST(a_run_keeps_its_look)
 {
     const struct bytes *bytes = NULL;
-    struct run_scene c CLEAN(scene_free);
     const struct ask look = {.kind = ASK_LOOK, .multiplier = 1000};
-    scene_new(&c);
-    c.s.study->link.min_linked = 5;
-    OK(open_state(&c, NULL));
-    OK(run_state_request(c.state, &look, &bytes));
-    run_state_close(&c.state);
-    OK(open_state(&c, NULL));
-    ask_for(&c, 0, 1000, ERR_OK);
-    run_state_close(&c.state);
-    expect_refused(&c, ERR_DATA,
-                   "look.state is gone: this run cannot go on from here. Its answers");
-    OK(file_write(file(&c, "out/look.state"), 0600, "", 0, NULL));
-    OK(open_state(&c, NULL));
-    run_state_close(&c.state);
+    struct run_scene *c CLEAN(scene_free) = scene_new();
+    c->s.study->link.min_linked = 5;
+    OK(open_state(c, NULL));
+    OK(run_state_request(c->state, &look, &bytes));
+    run_state_close(&c->state);
+    OK(open_state(c, NULL));
+    ask_for(c, 0, 1000, ERR_OK);
+    run_state_close(&c->state);
+    expect_refused(c, ERR_DATA, "look.state is gone: this run cannot go on from here. Its answers");
+    OK(file_write(file(c, "out/look.state"), 0600, "", 0, NULL));
+    OK(open_state(c, NULL));
+    run_state_close(&c->state);
 }
 
 TEST(a_folder_has_one_run_of_one_study)
 {
     static const uint8_t other_run[REQUEST_RUN_SIZE] = {7};
-    struct run_scene c CLEAN(scene_free);
     struct run_state *second = NULL;
+    struct run_scene *c CLEAN(scene_free) = scene_new();
     struct study *other CLEAN(study_free) = NULL;
-    scene_new(&c);
-    OK(open_state(&c, NULL));
-    assert_int_equal(run_state_open(&second, file(&c, "out"), c.s.study, NULL, &c.log),
-                     ERR_REFUSED);
-    support_says(c.words, "another trefoil run works in");
-    ask_for(&c, 0, 1000, ERR_OK);
-    ask_for(&c, 0, 1000, ERR_OK);
-    ask_for(&c, 0, 1001, ERR_MISMATCH); /* the same round, with another request */
-    support_says(c.words, "round 0 was asked before for other marginals");
-    ask_for(&c, 1, 1000, ERR_OK);
-    run_state_close(&c.state);
+    OK(open_state(c, NULL));
+    GIVES(run_state_open(&second, file(c, "out"), c->s.study, NULL, &c->log), ERR_REFUSED, c->words,
+          "another trefoil run works in");
+    ask_for(c, 0, 1000, ERR_OK);
+    ask_for(c, 0, 1000, ERR_OK);
+    ask_for(c, 0, 1001, ERR_MISMATCH); /* the same round, with another request */
+    support_says(c->words, "round 0 was asked before for other marginals");
+    ask_for(c, 1, 1000, ERR_OK);
+    run_state_close(&c->state);
 
     /* only the last request may be repeated, or the one before, whose answer may be lost */
-    OK(open_state(&c, NULL));
-    ask_for(&c, 0, 1000, ERR_OK);
-    ask_for(&c, 1, 1001, ERR_MISMATCH);
-    ask_for(&c, 2, 1000, ERR_OK);
-    ask_for(&c, 1, 1000, ERR_OK);
-    ask_for(&c, 0, 1000, ERR_DATA);
-    support_says(c.words, "loop.state is older than");
-    run_state_close(&c.state);
+    OK(open_state(c, NULL));
+    ask_for(c, 0, 1000, ERR_OK);
+    ask_for(c, 1, 1001, ERR_MISMATCH);
+    ask_for(c, 2, 1000, ERR_OK);
+    ask_for(c, 1, 1000, ERR_OK);
+    ask_for(c, 0, 1000, ERR_DATA);
+    support_says(c->words, "loop.state is older than");
+    run_state_close(&c->state);
 
     /* the loop's state is gone, and then the other way round */
-    expect_refused(&c, ERR_DATA,
-                   "loop.state is gone: this run cannot go on from here. Its answers");
-    assert_int_equal(rename(file(&c, "out/run.state"), file(&c, "out/loop.state")), 0);
-    expect_refused(&c, ERR_DATA, "run.state is gone: this run cannot go on from here. Its answers");
-    assert_int_equal(rename(file(&c, "out/loop.state"), file(&c, "out/run.state")), 0);
+    expect_refused(c, ERR_DATA, "loop.state is gone: this run cannot go on from here. Its answers");
+    assert_int_equal(rename(file(c, "out/run.state"), file(c, "out/loop.state")), 0);
+    expect_refused(c, ERR_DATA, "run.state is gone: this run cannot go on from here. Its answers");
+    assert_int_equal(rename(file(c, "out/loop.state"), file(c, "out/run.state")), 0);
 
-    assert_int_equal(open_state(&c, other_run), ERR_MISMATCH);
-    support_says(c.words, "belongs to another run than the one that --continue names");
-    assert_true(support_edit(c.s.path, file(&c, "other.yaml"),
+    assert_int_equal(open_state(c, other_run), ERR_MISMATCH);
+    support_says(c->words, "belongs to another run than the one that --continue names");
+    assert_true(support_edit(c->s.path, file(c, "other.yaml"),
                              (const char *const[]){"rounds: 2", "rounds: 3", NULL}));
-    OK(study_load(&other, file(&c, "other.yaml"), &c.log));
-    assert_int_equal(run_state_open(&second, file(&c, "out"), other, NULL, &c.log), ERR_MISMATCH);
-    support_says(c.words, "belongs to a run of another study; use another --out");
+    OK(study_load(&other, file(c, "other.yaml"), &c->log));
+    assert_int_equal(run_state_open(&second, file(c, "out"), other, NULL, &c->log), ERR_MISMATCH);
+    support_says(c->words, "belongs to a run of another study; use another --out");
 
     /* a lock that is not one */
-    assert_int_equal(unlink(file(&c, "out/run.lock")), 0);
-    assert_int_equal(mkdir(file(&c, "out/run.lock"), 0700), 0);
-    expect_refused(&c, ERR_SYSTEM, "run.lock: Is a directory");
-    assert_int_equal(rmdir(file(&c, "out/run.lock")), 0);
+    assert_int_equal(unlink(file(c, "out/run.lock")), 0);
+    assert_int_equal(mkdir(file(c, "out/run.lock"), 0700), 0);
+    expect_refused(c, ERR_SYSTEM, "run.lock: Is a directory");
+    assert_int_equal(rmdir(file(c, "out/run.lock")), 0);
 }
 
 /* --- the servers ------------------------------------------------------------------------------ */
@@ -279,9 +292,9 @@ static void add_values(struct run_scene *c, const uint64_t *head, uint64_t n)
         bytes_put_u64(b, i);
 }
 
-static void begin(struct run_scene *c, const uint8_t *lost)
+static struct run_scene *begin(const uint8_t *lost)
 {
-    scene_new(c);
+    struct run_scene *c = scene_new();
     OK(identity_load(&c->analyst, file(c, "a.key"), &c->log));
     OK(netio_new(&c->netio, &c->log));
     gates_new(&c->gates, &c->s, &c->analyst->public, answer, c);
@@ -289,28 +302,7 @@ static void begin(struct run_scene *c, const uint8_t *lost)
     OK(client_new(&c->client, c->netio, c->s.study, c->analyst, c->state->run, &c->log));
     c->remote = (struct remote){
         .study = c->s.study, .client = c->client, .state = c->state, .log = &c->log};
-}
-
-static void clear_steps(struct run_scene *c)
-{
-    pthread_mutex_lock(&c->lock);
-    for (size_t i = 0; i < c->steps; i++)
-        bytes_clear(&c->step[i].payload);
-    c->steps = 0;
-    memset(c->at, 0, sizeof c->at);
-    c->words[0] = '\0';
-    pthread_mutex_unlock(&c->lock);
-}
-
-static void end(struct run_scene *c)
-{
-    client_free(&c->client);
-    run_state_close(&c->state);
-    gates_free(&c->gates);
-    netio_free(&c->netio);
-    identity_free(&c->analyst);
-    clear_steps(c);
-    scene_free(c);
+    return c;
 }
 
 /* From here on the gates' threads see all steps. */
@@ -362,26 +354,24 @@ static enum err select_of_two(struct run_scene *c)
 
 TEST(a_round_that_is_lost_is_asked_until_it_is_not)
 {
-    struct run_scene c;
     unsigned lost = 0;
-    begin(&c, NULL);
-    add_opened(&c, RHO, 0);
+    struct run_scene *c CLEAN(scene_free) = begin(NULL);
+    add_opened(c, RHO, 0);
     for (unsigned i = 0; i < 2; i++) {
-        add_step(&c, ERR_LOST, "the noise is gone");
-        add_opened(&c, RHO, 0);
+        add_step(c, ERR_LOST, "the noise is gone");
+        add_opened(c, RHO, 0);
     }
-    add_values(&c, NULL, c.s.study->workload->query[0].cells);
-    OK(measure(&c, &lost));
+    add_values(c, NULL, c->s.study->workload->query[0].cells);
+    OK(measure(c, &lost));
     assert_int_equal(lost, 2);
-    support_says(c.words, "round 0 is lost: what it took of the budget is spent");
-    support_says(c.words, "it is asked anew, at the same price");
-    assert_int_equal(select_of_two(&c), ERR_MISMATCH); /* as the same round */
-    support_says(c.words, "round 0 was asked before for other marginals");
+    support_says(c->words, "round 0 is lost: what it took of the budget is spent");
+    support_says(c->words, "it is asked anew, at the same price");
+    assert_int_equal(select_of_two(c), ERR_MISMATCH); /* as the same round */
+    support_says(c->words, "round 0 was asked before for other marginals");
     /* also with the program that goes on after a crash */
-    run_state_close(&c.state);
-    OK(open_state(&c, NULL));
-    assert_int_equal(c.state->asked->skipped, 2);
-    end(&c);
+    run_state_close(&c->state);
+    OK(open_state(c, NULL));
+    assert_int_equal(c->state->asked->skipped, 2);
 }
 
 /* Pauses between tries, in a test that does not wait for them. */
@@ -410,19 +400,17 @@ TEST(tries_are_never_more_than_five_seconds_apart)
     static const int64_t right[] = {500, 1000, 2000, 4000, 5000, 5000, 5000};
     const size_t tries = sizeof right / sizeof *right;
     struct run_pauses made = {.count = 0};
-    struct run_scene c;
-    begin(&c, NULL);
-    c.remote.wait_ms = INT64_C(1000) * 3600 * 24;
+    struct run_scene *c CLEAN(scene_free) = begin(NULL);
+    c->remote.wait_ms = INT64_C(1000) * 3600 * 24;
     for (size_t i = 0; i < tries; i++)
-        add_step(&c, ERR_PEER, "server 1 is away");
-    add_opened(&c, RHO, 0);
-    hand_over(&c);
+        add_step(c, ERR_PEER, "server 1 is away");
+    add_opened(c, RHO, 0);
+    hand_over(c);
     pauses = &made;
-    OK(remote_begin(&c.remote));
+    OK(remote_begin(&c->remote));
     pauses = NULL;
     assert_int_equal(made.count, tries);
     assert_memory_equal(made.ms, right, sizeof right);
-    end(&c);
 }
 
 /*
@@ -431,40 +419,35 @@ TEST(tries_are_never_more_than_five_seconds_apart)
  */
 TEST(a_run_that_loses_round_after_round_stops)
 {
-    struct run_scene c;
     unsigned lost = 0;
-    begin(&c, NULL);
+    struct run_scene *c CLEAN(scene_free) = begin(NULL);
     for (unsigned i = 0; i < 3; i++) {
-        add_opened(&c, RHO, 0);
-        add_step(&c, ERR_LOST, "round 0 stays without an answer");
+        add_opened(c, RHO, 0);
+        add_step(c, ERR_LOST, "round 0 stays without an answer");
     }
-    assert_int_equal(measure(&c, &lost), ERR_LOST);
-    support_says(c.words, "3 rounds in a row were lost, so the run stops");
-    assert_int_equal(c.state->asked->skipped, 2);
-    clear_steps(&c);
+    GIVES(measure(c, &lost), ERR_LOST, c->words, "3 rounds in a row were lost, so the run stops");
+    assert_int_equal(c->state->asked->skipped, 2);
+    clear_steps(c);
     /* the same command: the third one is lost, and the fourth is not */
-    add_opened(&c, RHO, 0);
-    add_step(&c, ERR_LOST, "round 0 stays without an answer");
-    add_opened(&c, RHO, 0);
-    add_values(&c, NULL, c.s.study->workload->query[0].cells);
-    OK(measure(&c, &lost));
+    add_opened(c, RHO, 0);
+    add_step(c, ERR_LOST, "round 0 stays without an answer");
+    add_opened(c, RHO, 0);
+    add_values(c, NULL, c->s.study->workload->query[0].cells);
+    OK(measure(c, &lost));
     assert_int_equal(lost, 3);
-    end(&c);
 }
 
 /* Its turn has come, and a server still has requests of those before it to answer. */
 TEST(a_run_that_waited_for_its_turn_goes_on_waiting)
 {
-    struct run_scene c;
     unsigned lost = 0;
-    begin(&c, NULL);
-    c.remote.wait_ms = 3600 * 1000;
-    add_step(&c, ERR_BUSY, "another run is in progress");
-    add_step(&c, ERR_AGAIN, "this server is busy with other requests, or about to end");
-    add_opened(&c, RHO, 0);
-    add_values(&c, NULL, c.s.study->workload->query[0].cells);
-    OK(measure(&c, &lost));
-    end(&c);
+    struct run_scene *c CLEAN(scene_free) = begin(NULL);
+    c->remote.wait_ms = 3600 * 1000;
+    add_step(c, ERR_BUSY, "another run is in progress");
+    add_step(c, ERR_AGAIN, "this server is busy with other requests, or about to end");
+    add_opened(c, RHO, 0);
+    add_values(c, NULL, c->s.study->workload->query[0].cells);
+    OK(measure(c, &lost));
 }
 
 /*
@@ -473,18 +456,15 @@ TEST(a_run_that_waited_for_its_turn_goes_on_waiting)
  */
 TEST(a_run_that_lacks_rows_does_not_wait_for_long)
 {
-    struct run_scene c;
     unsigned lost = 0;
-    begin(&c, NULL);
-    c.remote.wait_ms = 3600 * 1000;
-    add_step(&c, ERR_PEER, "server 1 closed its connection");
+    struct run_scene *c CLEAN(scene_free) = begin(NULL);
+    c->remote.wait_ms = 3600 * 1000;
+    add_step(c, ERR_PEER, "server 1 closed its connection");
     for (unsigned i = 0; i < 4; i++) /* two seconds see at most three of these */
-        add_step(&c, ERR_AGAIN, "0 of 1 owners' rows are here");
-    add_opened(&c, RHO, 0);
-    add_values(&c, NULL, c.s.study->workload->query[0].cells);
-    assert_int_equal(measure(&c, &lost), ERR_AGAIN);
-    support_says(c.words, "trying again in 0.5 s, for");
-    end(&c);
+        add_step(c, ERR_AGAIN, "0 of 1 owners' rows are here");
+    add_opened(c, RHO, 0);
+    add_values(c, NULL, c->s.study->workload->query[0].cells);
+    GIVES(measure(c, &lost), ERR_AGAIN, c->words, "trying again in 0.5 s, for");
 }
 
 static enum err open_forms(struct run_scene *c, int64_t factor)
@@ -531,8 +511,7 @@ static void check_goes_on(struct run_scene *c, const char *path, const struct by
     add_values(c, NULL, forms_pairs(c->s.study->workload->one_ways));
     check_had(c, path);
     OK(file_read(path, 1 << 20, &now, &c->log));
-    assert_int_equal(now.size, text->size);
-    assert_memory_equal(now.data, text->data, now.size);
+    SAME_BYTES(&now, text->data, text->size);
 }
 
 /* Two replies, cut at byte i by a crash, or with that byte altered. */
@@ -575,64 +554,60 @@ static void check_first_version(struct run_scene *c, const char *path, const str
 /* The replies to a run without a loop's state: good ones are kept, and not asked for again. */
 TEST(replies_are_kept_and_had_again)
 {
-    struct run_scene c;
     struct replies *replies = NULL;
+    struct run_scene *c CLEAN(scene_free) = begin(NULL);
     struct bytes text CLEAN(bytes_clear) = {0};
     unsigned lost = 0;
-    uint64_t cells;
-    begin(&c, NULL);
-    cells = c.s.study->workload->query[0].cells;
-    const char *path = support_path(&c.s, "out/loop.state");
+    uint64_t cells = c->s.study->workload->query[0].cells;
+    const char *path = support_path(&c->s, "out/loop.state");
     for (unsigned k = 0; k < 3; k++) {
-        OK(replies_open(&replies, path, c.s.study, c.state->run, &c.log));
-        c.remote.replies = replies;
+        OK(replies_open(&replies, path, c->s.study, c->state->run, &c->log));
+        c->remote.replies = replies;
         if (k < 2) { /* one that does not fit, then one that is lost before it arrives */
-            add_opened(&c, RHO, 0);
+            add_opened(c, RHO, 0);
             if (k == 1) {
-                add_step(&c, ERR_LOST, "the noise is gone");
-                add_opened(&c, RHO, 0);
+                add_step(c, ERR_LOST, "the noise is gone");
+                add_opened(c, RHO, 0);
             }
-            add_values(&c, NULL, cells - (k == 0));
+            add_values(c, NULL, cells - (k == 0));
         }
-        c.remote.open = false;
-        assert_int_equal(measure(&c, &lost), k == 0 ? ERR_FORMAT : ERR_OK);
+        c->remote.open = false;
+        assert_int_equal(measure(c, &lost), k == 0 ? ERR_FORMAT : ERR_OK);
         assert_int_equal(lost, k > 0);
         assert_int_equal(access(path, F_OK) == 0, k > 0);
-        clear_steps(&c);
+        clear_steps(c);
         if (k < 2)
             replies_free(&replies);
     }
     /* the forms are lost once: the rest of the budget is gone with them */
-    add_opened(&c, RHO, 0);
-    add_step(&c, ERR_LOST, "the noise is gone");
-    assert_int_equal(open_forms(&c, 5), ERR_LOST);
-    support_says(c.words, "round 1 is lost, and with it all that was left of the budget");
-    clear_steps(&c);
-    assert_int_equal(open_forms(&c, 6), ERR_MISMATCH); /* other ones, as the same round */
-    clear_steps(&c);
-    add_opened(&c, RHO, 0);
-    add_values(&c, NULL, forms_pairs(c.s.study->workload->one_ways));
-    c.remote.open = false;
-    OK(open_forms(&c, 5));
-    clear_steps(&c);
-    OK(open_forms(&c, 5));
-    assert_int_equal(open_forms(&c, 6), ERR_MISMATCH);
-    support_says(c.words, "has an answer to another request");
+    add_opened(c, RHO, 0);
+    add_step(c, ERR_LOST, "the noise is gone");
+    assert_int_equal(open_forms(c, 5), ERR_LOST);
+    support_says(c->words, "round 1 is lost, and with it all that was left of the budget");
+    clear_steps(c);
+    assert_int_equal(open_forms(c, 6), ERR_MISMATCH); /* other ones, as the same round */
+    clear_steps(c);
+    add_opened(c, RHO, 0);
+    add_values(c, NULL, forms_pairs(c->s.study->workload->one_ways));
+    c->remote.open = false;
+    OK(open_forms(c, 5));
+    clear_steps(c);
+    OK(open_forms(c, 5));
+    GIVES(open_forms(c, 6), ERR_MISMATCH, c->words, "has an answer to another request");
     replies_free(&replies);
-    OK(file_read(path, 1 << 20, &text, &c.log));
+    OK(file_read(path, 1 << 20, &text, &c->log));
     for (size_t i = 0; i < text.size; i += 61)
-        check_broken(&c, path, &text, i);
-    check_first_version(&c, path, &text);
-    OK(file_write(path, 0600, text.data, text.size, &c.log));
-    assert_int_equal(replies_open(&replies, path, c.s.study, (const uint8_t[16]){9}, &c.log),
+        check_broken(c, path, &text, i);
+    check_first_version(c, path, &text);
+    OK(file_write(path, 0600, text.data, text.size, &c->log));
+    assert_int_equal(replies_open(&replies, path, c->s.study, (const uint8_t[16]){9}, &c->log),
                      ERR_DATA); /* of another run */
     text.data[sizeof "trefoil-replies-" - 1] = '9';
-    OK(file_write(path, 0600, text.data, text.size, &c.log));
-    assert_int_equal(replies_open(&replies, path, c.s.study, c.state->run, &c.log), ERR_FORMAT);
-    support_says(c.words, "its format is trefoil-replies-9, and this one, " TREFOIL_VERSION);
+    OK(file_write(path, 0600, text.data, text.size, &c->log));
+    assert_int_equal(replies_open(&replies, path, c->s.study, c->state->run, &c->log), ERR_FORMAT);
+    support_says(c->words, "its format is trefoil-replies-9, and this one, " TREFOIL_VERSION);
     unlink(path);
-    c.remote.replies = NULL;
-    end(&c);
+    c->remote.replies = NULL;
 }
 
 static enum err open_gradient(struct run_scene *c, unsigned round, unsigned *lost)
@@ -658,82 +633,77 @@ static enum err open_test(struct run_scene *c, unsigned round, unsigned *lost)
 /* A step of a classifier, or its test, is not asked again, now or by a run that goes on. */
 TEST(a_gradient_that_is_lost_is_kept_as_lost)
 {
-    struct run_scene c;
     struct replies *replies = NULL;
     unsigned lost = 0;
-    begin(&c, NULL);
+    struct run_scene *c CLEAN(scene_free) = begin(NULL);
     for (unsigned k = 0; k < 2; k++) {
-        OK(replies_open(&replies, file(&c, "out/loop.state"), c.s.study, c.state->run, &c.log));
-        c.remote.replies = replies;
+        OK(replies_open(&replies, file(c, "out/loop.state"), c->s.study, c->state->run, &c->log));
+        c->remote.replies = replies;
         if (k == 0) { /* the second time all is in the file */
-            add_opened(&c, RHO, 0);
-            add_values(&c, NULL, c.s.study->workload->query[0].cells);
-            add_step(&c, ERR_LOST, "the noise is gone");
-            add_opened(&c, RHO, 0);
-            add_values(&c, NULL, 5);
-            add_step(&c, ERR_LOST, "the noise is gone");
+            add_opened(c, RHO, 0);
+            add_values(c, NULL, c->s.study->workload->query[0].cells);
+            add_step(c, ERR_LOST, "the noise is gone");
+            add_opened(c, RHO, 0);
+            add_values(c, NULL, 5);
+            add_step(c, ERR_LOST, "the noise is gone");
         }
-        OK(measure(&c, &lost));
+        OK(measure(c, &lost));
         assert_int_equal(lost, 0);
-        OK(open_gradient(&c, 1, &lost));
+        OK(open_gradient(c, 1, &lost));
         assert_int_equal(lost, 1);
-        OK(open_gradient(&c, 2, &lost));
+        OK(open_gradient(c, 2, &lost));
         assert_int_equal(lost, 0);
-        OK(open_test(&c, 3, &lost));
+        OK(open_test(c, 3, &lost));
         assert_int_equal(lost, 1);
-        assert_int_equal(strstr(c.words, "the test is lost") != NULL, k == 0);
-        assert_int_equal(strstr(c.words, "step 1 is lost") != NULL, k == 0);
-        clear_steps(&c);
+        assert_int_equal(strstr(c->words, "the test is lost") != NULL, k == 0);
+        assert_int_equal(strstr(c->words, "step 1 is lost") != NULL, k == 0);
+        clear_steps(c);
         replies_free(&replies);
     }
-    c.remote.replies = NULL;
-    c.remote.open = false;
-    c.remote.lost_steps = 0;
+    c->remote.replies = NULL;
+    c->remote.open = false;
+    c->remote.lost_steps = 0;
     for (unsigned k = 0; k < 3; k++) { /* a server that always fails does not take the budget */
-        add_opened(&c, RHO, 0);
-        add_step(&c, ERR_LOST, "the noise is gone");
-        assert_int_equal(open_gradient(&c, 4 + k, &lost), k < 2 ? ERR_OK : ERR_LOST);
-        clear_steps(&c);
+        add_opened(c, RHO, 0);
+        add_step(c, ERR_LOST, "the noise is gone");
+        assert_int_equal(open_gradient(c, 4 + k, &lost), k < 2 ? ERR_OK : ERR_LOST);
+        clear_steps(c);
     }
-    end(&c);
 }
 
 /* Answers on which the servers agree, but that do not fit. */
 TEST(answers_that_do_not_fit_are_refused)
 {
     const uint64_t third = 2, second = 1;
-    struct run_scene c;
     unsigned lost = 0;
-    uint64_t cells;
-    begin(&c, NULL);
-    cells = c.s.study->workload->query[0].cells;
+    struct run_scene *c CLEAN(scene_free) = begin(NULL);
+    uint64_t cells = c->s.study->workload->query[0].cells;
     for (unsigned i = 0; i < 2; i++) {
-        add_opened(&c, RHO, 0);
-        add_values(&c, NULL, i == 0 ? cells - 1 : cells + 1);
-        c.remote.open = false;
-        assert_int_equal(measure(&c, &lost), ERR_FORMAT);
-        support_says(c.words, "the answer to round 0 does not fit what was asked");
-        clear_steps(&c);
+        add_opened(c, RHO, 0);
+        add_values(c, NULL, i == 0 ? cells - 1 : cells + 1);
+        c->remote.open = false;
+        assert_int_equal(measure(c, &lost), ERR_FORMAT);
+        support_says(c->words, "the answer to round 0 does not fit what was asked");
+        clear_steps(c);
     }
-    end(&c);
-    begin(&c, NULL);
-    cells = c.s.study->workload->query[1].cells;
+    scene_free(&c);
+    c = begin(NULL);
+    cells = c->s.study->workload->query[1].cells;
     for (unsigned i = 0; i < 4; i++) {
-        add_opened(&c, RHO, 0);
+        add_opened(c, RHO, 0);
         if (i == 3)
-            bytes_put_u32(&add_step(&c, ERR_OK, "")->payload, 0);
+            bytes_put_u32(&add_step(c, ERR_OK, "")->payload, 0);
         else
-            add_values(&c, i == 0 ? &third : &second, i == 1 ? cells - 1 : cells + i - 1);
-        c.remote.open = false;
-        assert_int_equal(select_of_two(&c), ERR_FORMAT);
-        support_says(c.words, "the answer to round 0 does not fit what was asked");
-        clear_steps(&c);
+            add_values(c, i == 0 ? &third : &second, i == 1 ? cells - 1 : cells + i - 1);
+        c->remote.open = false;
+        assert_int_equal(select_of_two(c), ERR_FORMAT);
+        support_says(c->words, "the answer to round 0 does not fit what was asked");
+        clear_steps(c);
     }
-    add_opened(&c, RHO, 0);
-    add_values(&c, &second, cells);
-    c.remote.open = false;
-    OK(select_of_two(&c));
-    end(&c);
+    add_opened(c, RHO, 0);
+    add_values(c, &second, cells);
+    c->remote.open = false;
+    OK(select_of_two(c));
 }
 
 /*
@@ -742,17 +712,15 @@ TEST(answers_that_do_not_fit_are_refused)
  */
 TEST(a_run_that_cannot_begin_says_why)
 {
-    struct run_scene c;
     unsigned lost = 0;
-    begin(&c, NULL);
-    add_opened(&c, RHO / 2, 0);
-    add_step(&c, ERR_SYSTEM, "no");
-    assert_int_equal(measure(&c, &lost), ERR_BUDGET);
-    support_says(c.words, "only 0.25 of the study's budget rho is left: an earlier run");
-    support_says(c.words, "--continue 03000000000000000000000000000000");
-    assert_false(run_state_begun(c.state));
-    assert_false(c.remote.open);
-    end(&c);
+    struct run_scene *c CLEAN(scene_free) = begin(NULL);
+    add_opened(c, RHO / 2, 0);
+    add_step(c, ERR_SYSTEM, "no");
+    assert_int_equal(measure(c, &lost), ERR_BUDGET);
+    support_says(c->words, "only 0.25 of the study's budget rho is left: an earlier run");
+    support_says(c->words, "--continue 03000000000000000000000000000000");
+    assert_false(run_state_begun(c->state));
+    assert_false(c->remote.open);
 }
 
 /* The counters of a server that has been idle. */
@@ -777,42 +745,38 @@ static enum err close_run(struct run_scene *c)
 /* The servers are told once that a run has ended, by whichever program continues it. */
 TEST(a_run_is_ended_once)
 {
-    struct run_scene c;
-    begin(&c, NULL);
-    OK(close_run(&c)); /* nothing was begun */
-    ask_for(&c, 0, 1000, ERR_OK);
-    add_opened(&c, RHO, 1);
-    add_step(&c, ERR_SYSTEM, "the disk is full");
-    assert_int_equal(close_run(&c), ERR_SYSTEM);
-    assert_false(c.state->ended);
-    support_says(c.words, "they say: the disk is full");
-    clear_steps(&c);
-    c.remote.wait_ms = 10000;
-    add_opened(&c, RHO, 1);
-    add_step(&c, ERR_PEER, "a server has gone"); /* may pass */
-    add_opened(&c, RHO, 1);
-    add_costs(&c);
-    OK(close_run(&c));
-    support_says(c.words, "trying again in 0.5 s");
-    assert_true(c.state->ended);
-    clear_steps(&c);
-    OK(close_run(&c)); /* nobody is asked */
-    end(&c);
+    struct run_scene *c CLEAN(scene_free) = begin(NULL);
+    OK(close_run(c)); /* nothing was begun */
+    ask_for(c, 0, 1000, ERR_OK);
+    add_opened(c, RHO, 1);
+    add_step(c, ERR_SYSTEM, "the disk is full");
+    assert_int_equal(close_run(c), ERR_SYSTEM);
+    assert_false(c->state->ended);
+    support_says(c->words, "they say: the disk is full");
+    clear_steps(c);
+    c->remote.wait_ms = 10000;
+    add_opened(c, RHO, 1);
+    add_step(c, ERR_PEER, "a server has gone"); /* may pass */
+    add_opened(c, RHO, 1);
+    add_costs(c);
+    OK(close_run(c));
+    support_says(c->words, "trying again in 0.5 s");
+    assert_true(c->state->ended);
+    clear_steps(c);
+    OK(close_run(c)); /* nobody is asked */
 }
 
 TEST(a_lost_run_is_asked_for_as_it_was)
 {
     static const uint8_t run[REQUEST_RUN_SIZE] = {9};
-    struct run_scene c;
     unsigned lost = 0;
-    begin(&c, run);
-    assert_memory_equal(c.state->run, run, sizeof run);
-    add_opened(&c, 0, 3);
-    add_step(&c, ERR_REFUSED, "bound to another request\033[2J\xc2\x9b\x9b\nfor ever");
-    assert_int_equal(measure(&c, &lost), ERR_REFUSED);
-    support_says(c.words, "they say: bound to another request?[2J???\nfor ever");
-    support_says(c.words, "this program does not ask what the lost run asked");
-    end(&c);
+    struct run_scene *c CLEAN(scene_free) = begin(run);
+    assert_memory_equal(c->state->run, run, sizeof run);
+    add_opened(c, 0, 3);
+    add_step(c, ERR_REFUSED, "bound to another request\033[2J\xc2\x9b\x9b\nfor ever");
+    assert_int_equal(measure(c, &lost), ERR_REFUSED);
+    support_says(c->words, "they say: bound to another request?[2J???\nfor ever");
+    support_says(c->words, "this program does not ask what the lost run asked");
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
@@ -821,22 +785,21 @@ TEST(a_lost_run_is_asked_for_as_it_was)
 TEST(results_that_cannot_be_written_are_told)
 {
     static const char *const names[] = {"measurements.json", "model", "synthetic.csv"};
-    struct run_scene c CLEAN(scene_free);
+    struct run_scene *c CLEAN(scene_free) = scene_new();
     struct table *t CLEAN(table_free) = NULL;
     struct methods_made made CLEAN(methods_clear) = {0};
     char longer[FILE_PATH];
-    scene_new(&c);
-    struct release_terms terms = {support_path(&c.s, "out"), c.s.study, RHO, 10, 1, &c.log};
-    OK(support_table(&t, c.s.study->domain, 300, 1));
-    OK(methods_central(&made, c.s.study, t, NULL, NULL, &c.log));
+    struct release_terms terms = {support_path(&c->s, "out"), c->s.study, RHO, 10, 1, &c->log};
+    OK(support_table(&t, c->s.study->domain, 300, 1));
+    OK(methods_central(&made, c->s.study, t, NULL, NULL, &c->log));
     for (size_t i = 0; i < 3; i++) {
         char said[128];
-        c.words[0] = '\0';
-        assert_int_equal(mkdir(file(&c, "out/%s", names[i]), 0700), 0);
+        c->words[0] = '\0';
+        assert_int_equal(mkdir(file(c, "out/%s", names[i]), 0700), 0);
         assert_int_equal(methods_release(&made, &terms), ERR_SYSTEM);
         snprintf(said, sizeof said, "out/%s", names[i]);
-        support_says(c.words, said);
-        assert_int_equal(rmdir(file(&c, "out/%s", names[i])), 0);
+        support_says(c->words, said);
+        assert_int_equal(rmdir(file(c, "out/%s", names[i])), 0);
     }
     terms.rows = 0;
     OK(methods_release(&made, &terms));
@@ -844,10 +807,10 @@ TEST(results_that_cannot_be_written_are_told)
     memset(longer, 'x', sizeof longer);
     for (size_t room = 5; room < 12; room += 6) { /* no name fits; only the shortest one does */
         longer[FILE_PATH - room] = '\0';
-        c.words[0] = '\0';
+        c->words[0] = '\0';
         assert_int_equal(methods_release(&made, &terms), ERR_SYSTEM);
-        assert_int_equal(run_state_open(&c.state, longer, c.s.study, NULL, &c.log), ERR_SYSTEM);
-        support_says(c.words, "this path is too long");
+        assert_int_equal(run_state_open(&c->state, longer, c->s.study, NULL, &c->log), ERR_SYSTEM);
+        support_says(c->words, "this path is too long");
         longer[FILE_PATH - room] = 'x';
     }
 }

@@ -86,6 +86,7 @@ struct play_stage {
     enum log_level level;           /* of the words */
     bool late[STUDY_SERVERS_MOST], told_late[STUDY_SERVERS_MOST][3]; /* as each play has them */
     char words[STUDY_SERVERS_MOST][4096];
+    struct bytes first; /* what play_and_keep() opened */
 };
 
 /* --- the stage -------------------------------------------------------------------------------- */
@@ -130,8 +131,8 @@ static void make_upload(struct play_stage *c)
 static struct play_stage stage_of(const char *more)
 {
     /* marginals of different sizes and weights */
-    struct play_stage c = {0};
-    NEW_STUDY(&c.s, &quiet, .owners = 1, .rounds = 3, .epsilon = 4, .more = more);
+    struct play_stage c = {
+        .s = STUDY(&quiet, .owners = 1, .rounds = 3, .epsilon = 4, .more = more)};
     OK(bounds_new(&c.bounds, c.s.study, &quiet));
     OK(price_limits(c.s.study, &c.limits, &quiet));
     const struct workload *w = c.s.study->workload;
@@ -165,6 +166,7 @@ static void stage_free(struct play_stage *c)
         bytes_clear(&c->opened[i]);
     }
     memory_free_all(&c->query, &c->estimate);
+    bytes_clear(&c->first);
     bounds_free(&c->bounds);
     support_study_free(&c->s);
 }
@@ -422,6 +424,15 @@ static uint64_t debits(struct play_stage *c, unsigned i)
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
+/* All went well, and have paid so often. */
+static void expect_debited(struct play_stage *c, uint64_t times)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+        OK(c->result[i]);
+        assert_int_equal(debits(c, i), times);
+    }
+}
+
 static void expect_refused(struct play_stage *c, enum play_cheat cheat, unsigned who)
 {
     char named[128];
@@ -451,8 +462,7 @@ TEST(whoever_departs_is_named_and_nothing_is_opened)
         OK(c.result[i]);
         assert_int_equal(debits(&c, i), 1);
         assert_int_equal(c.openings[i], 2);
-        assert_int_equal(c.opened[i].size, c.opened[0].size);
-        assert_memory_equal(c.opened[i].data, c.opened[0].data, c.opened[0].size);
+        SAME_BYTES(&c.opened[i], c.opened[0].data, c.opened[0].size);
     }
 }
 
@@ -495,10 +505,7 @@ TEST(noise_that_was_altered_is_not_bound)
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             assert_int_equal(debits(&c, i), 0);
         play(&c, HONEST, 0); /* with other noise */
-        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-            OK(c.result[i]);
-            assert_int_equal(debits(&c, i), 1);
-        }
+        expect_debited(&c, 1);
     }
 }
 
@@ -529,33 +536,40 @@ static void expect_signatures(const struct play_stage *c, unsigned i)
 
 static const char *const securities[] = {"security: semi-honest\n", "security: abort\n"};
 
-/* A round that was played, and its state at each step; `first` is what it opened. */
-static void play_and_keep_as(struct play_stage *c, const char *more, struct bytes *first)
+/* A round that was played, and its state at each step. */
+static struct play_stage play_and_keep(const char *more)
 {
-    *c = stage_of(more);
-    c->keep = true;
-    play(c, HONEST, 0);
-    c->keep = false;
+    struct play_stage c = stage_of(more);
+    c.keep = true;
+    play(&c, HONEST, 0);
+    c.keep = false;
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        OK(c->result[i]);
-        expect_signatures(c, i);
-        OK(keep_store(c, i, "opened"));
+        OK(c.result[i]);
+        expect_signatures(&c, i);
+        OK(keep_store(&c, i, "opened"));
     }
-    bytes_clear(first);
-    bytes_put(first, c->opened[0].data, c->opened[0].size);
+    bytes_put(&c.first, c.opened[0].data, c.opened[0].size);
+    return c;
 }
 
-static void play_and_keep(struct play_stage *c, struct bytes *first)
+static void put_all_back(struct play_stage *c, const char *state)
 {
-    play_and_keep_as(c, NULL, first);
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        put_back(c, i, state);
 }
 
-static void expect_answer(const struct play_stage *c, unsigned i, const struct bytes *first)
+/* What was kept. */
+static void expect_answer(const struct play_stage *c, unsigned i)
 {
     if (c->result[i] != ERR_OK)
         fail_msg("server %u: %s", i, c->words[i]);
-    assert_int_equal(c->opened[i].size, first->size);
-    assert_memory_equal(c->opened[i].data, first->data, first->size);
+    SAME_BYTES(&c->opened[i], c->first.data, c->first.size);
+}
+
+static void expect_answers(const struct play_stage *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
+        expect_answer(c, i);
 }
 
 static uint64_t rounds_of(struct play_stage *c, unsigned openings)
@@ -577,13 +591,9 @@ static uint64_t rounds_of(struct play_stage *c, unsigned openings)
  */
 TEST(statements_cost_a_new_selection_no_round)
 {
-    struct bytes first CLEAN(bytes_clear) = {0};
-    struct play_stage c CLEAN(stage_free);
-    uint64_t rounds;
-    play_and_keep(&c, &first);
-    rounds = c.rounds[0];
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        put_back(&c, i, "bound");
+    struct play_stage c CLEAN(stage_free) = play_and_keep(NULL);
+    uint64_t rounds = c.rounds[0];
+    put_all_back(&c, "bound");
     assert_int_equal(rounds_of(&c, 2), rounds + 2);
     c.sequence = 1;
     c.candidates = 1;
@@ -641,12 +651,11 @@ TEST(nothing_is_opened_before_all_have_confirmed)
 TEST(what_a_crash_left_opens_what_it_would_have)
 {
     static const char *const kept[] = {"bound", "index", "opened"};
-    struct bytes first CLEAN(bytes_clear) = {0};
     struct play_stage c;
     for (unsigned k = 0; k < 2 * 27; k++) {
         const unsigned mix = k % 27, at[] = {mix % 3, mix / 3 % 3, mix / 9};
         if (mix == 0)
-            play_and_keep_as(&c, securities[k / 27], &first);
+            c = play_and_keep(securities[k / 27]);
         unsigned indexed = 0, opened = 0;
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
             indexed += at[i] > 0;
@@ -656,7 +665,7 @@ TEST(what_a_crash_left_opens_what_it_would_have)
             put_back(&c, i, kept[at[i]]);
         play(&c, HONEST, 0);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-            expect_answer(&c, i, &first);
+            expect_answer(&c, i);
             assert_int_equal(debits(&c, i), 1);
             assert_int_equal(c.openings[i], opened >= 2 ? 0 : indexed >= 2 ? 1 : 2);
         }
@@ -775,17 +784,15 @@ static void alter_noise(struct play_stage *c, unsigned i)
  */
 TEST(noise_that_was_altered_loses_its_round_alone)
 {
-    struct bytes first CLEAN(bytes_clear) = {0};
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         const unsigned other = (who + 2) % 3;
-        struct play_stage c CLEAN(stage_free);
-        play_and_keep_as(&c, securities[who % 2], &first);
+        struct play_stage c CLEAN(stage_free) = play_and_keep(securities[who % 2]);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
             put_back(&c, i, i == other ? "bound" : "opened");
         alter_noise(&c, who);
         play(&c, HONEST, 0);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-            expect_answer(&c, i, &first);
+            expect_answer(&c, i);
             put_back(&c, i, i == who ? "bound" : "index");
         }
         alter_noise(&c, who);
@@ -801,10 +808,7 @@ TEST(noise_that_was_altered_loses_its_round_alone)
         }
         c.sequence = 1;
         play(&c, HONEST, 0);
-        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-            OK(c.result[i]);
-            assert_int_equal(debits(&c, i), 2);
-        }
+        expect_debited(&c, 2);
     }
 }
 
@@ -846,9 +850,7 @@ static const struct play_ruin {
 /* A store in which a bound round has changed: nobody opens anything, and each says why. */
 TEST(a_round_that_cannot_go_on_is_told_why)
 {
-    struct bytes first CLEAN(bytes_clear) = {0};
-    struct play_stage c CLEAN(stage_free);
-    play_and_keep(&c, &first);
+    struct play_stage c CLEAN(stage_free) = play_and_keep(NULL);
     for (size_t k = 0; k < sizeof ruins / sizeof *ruins; k++) {
         const struct play_ruin *r = &ruins[k];
         unsigned who = (unsigned)k % STUDY_SERVERS_MOST;
@@ -900,9 +902,7 @@ void __wrap_round_agree(struct round_talk *talk, const struct round_statement *o
 /* A server without an index takes the one that two others state, but only a candidate's. */
 TEST(an_index_that_is_taken_over_is_a_candidate_s)
 {
-    struct bytes first CLEAN(bytes_clear) = {0};
-    struct play_stage c CLEAN(stage_free);
-    play_and_keep(&c, &first);
+    struct play_stage c CLEAN(stage_free) = play_and_keep(NULL);
     for (unsigned past = 0; past < 2; past++)
         for (told.who = 0; told.who < STUDY_SERVERS_MOST; told.who++) {
             for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -925,12 +925,9 @@ TEST(an_index_that_is_taken_over_is_a_candidate_s)
  */
 TEST(noise_that_one_alone_hears_of_is_not_opened)
 {
-    struct bytes first CLEAN(bytes_clear) = {0};
-    struct play_stage c CLEAN(stage_free);
-    play_and_keep(&c, &first);
+    struct play_stage c CLEAN(stage_free) = play_and_keep(NULL);
     for (told.who = 0; told.who < STUDY_SERVERS_MOST; told.who++) {
-        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-            put_back(&c, i, "bound");
+        put_all_back(&c, "bound");
         told.noise = true;
         play(&c, HONEST, 0);
         told.noise = false;
@@ -941,8 +938,7 @@ TEST(noise_that_one_alone_hears_of_is_not_opened)
             assert_int_equal(found_of(&c, i).attempts, 1);
         }
         play(&c, HONEST, 0);
-        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-            expect_answer(&c, i, &first);
+        expect_answers(&c);
     }
 }
 
@@ -1007,9 +1003,7 @@ TEST(what_two_have_is_answered_without_the_third)
     static const char *const harm[] = {"PRAGMA user_version", "DELETE FROM noise",
                                        "UPDATE rounds SET standing = 2; DELETE FROM noise",
                                        "UPDATE rounds SET attempts = 100"};
-    struct bytes first CLEAN(bytes_clear) = {0};
-    struct play_stage c CLEAN(stage_free);
-    play_and_keep(&c, &first);
+    struct play_stage c CLEAN(stage_free) = play_and_keep(NULL);
     for (unsigned k = 0; k < 2 * sizeof harm / sizeof *harm; k++) {
         unsigned who = k % STUDY_SERVERS_MOST;
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -1017,13 +1011,12 @@ TEST(what_two_have_is_answered_without_the_third)
         support_alter(&c.s, who, harm[k / 2]);
         play(&c, k == 0 ? OTHER_UPLOADS : OTHER_COUNTS, who);
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-            expect_answer(&c, i, &first);
+            expect_answer(&c, i);
             assert_int_equal(c.openings[i], 0);
         }
         assert_int_equal(found_of(&c, who).standing, STANDING_OPENED); /* now here as well */
         play(&c, HONEST, 0);
-        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-            expect_answer(&c, i, &first);
+        expect_answers(&c);
     }
 }
 
@@ -1033,20 +1026,16 @@ TEST(what_two_have_is_answered_without_the_third)
  */
 TEST(two_that_have_the_index_open_no_other)
 {
-    struct bytes first CLEAN(bytes_clear) = {0};
-    struct play_stage c CLEAN(stage_free);
-    play_and_keep(&c, &first);
+    struct play_stage c CLEAN(stage_free) = play_and_keep(NULL);
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
-        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-            put_back(&c, i, "index");
+        put_all_back(&c, "index");
         for (unsigned k = 0; k < 3; k++) {
             put_back(&c, who, "bound");
             play(&c, k == 2 ? HONEST : OTHER_COUNTS, who);
             for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
                 assert_int_equal(c.indices[i], 0);
         }
-        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-            expect_answer(&c, i, &first);
+        expect_answers(&c);
     }
 }
 
@@ -1056,10 +1045,8 @@ TEST(two_that_have_the_index_open_no_other)
  */
 TEST(who_has_an_index_takes_no_other)
 {
-    struct bytes first CLEAN(bytes_clear) = {0};
     unsigned noticed = 0;
-    struct play_stage c CLEAN(stage_free);
-    play_and_keep(&c, &first);
+    struct play_stage c CLEAN(stage_free) = play_and_keep(NULL);
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         const unsigned has = (who + 1) % 3;
         struct store_found found;
@@ -1074,7 +1061,7 @@ TEST(who_has_an_index_takes_no_other)
         assert_int_equal(c.openings[has], 1);
         OK(store_find_round(c.store[has], (const uint8_t[REQUEST_RUN_SIZE]){1}, 0, &found));
         assert_int_equal(found.standing, STANDING_INDEX);
-        assert_memory_equal(&found.selected, first.data, sizeof found.selected);
+        assert_memory_equal(&found.selected, c.first.data, sizeof found.selected);
     }
     assert_true(noticed > 0);
 }
@@ -1086,13 +1073,10 @@ TEST(who_has_an_index_takes_no_other)
  */
 TEST(a_round_is_tried_a_few_times)
 {
-    struct bytes first CLEAN(bytes_clear) = {0};
-    struct play_stage c CLEAN(stage_free);
-    play_and_keep(&c, &first);
+    struct play_stage c CLEAN(stage_free) = play_and_keep(NULL);
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         uint64_t indices = 0;
-        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-            put_back(&c, i, "bound");
+        put_all_back(&c, "bound");
         for (unsigned k = 1; k < ROUND_ATTEMPTS + 3; k++) { /* the first one is over */
             bool lost = k >= ROUND_ATTEMPTS;
             put_back(&c, who, "bound");
@@ -1110,10 +1094,7 @@ TEST(a_round_is_tried_a_few_times)
     }
     c.sequence = 1;
     play(&c, HONEST, 0);
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
-        OK(c.result[i]);
-        assert_int_equal(debits(&c, i), 2);
-    }
+    expect_debited(&c, 2);
 }
 
 /*
@@ -1122,10 +1103,9 @@ TEST(a_round_is_tried_a_few_times)
  */
 TEST(a_link_that_is_lost_before_is_free)
 {
-    struct bytes first CLEAN(bytes_clear) = {0}, log = {0};
+    struct bytes log CLEAN(bytes_clear) = {0};
     char name[32], path[SUPPORT_PATH];
-    struct play_stage c CLEAN(stage_free);
-    play_and_keep(&c, &first);
+    struct play_stage c CLEAN(stage_free) = play_and_keep(NULL);
     for (unsigned who = 0; who < STUDY_SERVERS_MOST; who++) {
         uint32_t before[STUDY_SERVERS_MOST];
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -1145,7 +1125,6 @@ TEST(a_link_that_is_lost_before_is_free)
         }
         OK(file_write(path, 0600, log.data, log.size, &quiet));
     }
-    bytes_clear(&log);
 }
 
 /*
@@ -1154,17 +1133,13 @@ TEST(a_link_that_is_lost_before_is_free)
  */
 TEST(an_honest_server_needs_few_attempts)
 {
-    struct bytes first CLEAN(bytes_clear) = {0};
-    struct play_stage c CLEAN(stage_free);
-    play_and_keep(&c, &first);
+    struct play_stage c CLEAN(stage_free) = play_and_keep(NULL);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         put_back(&c, i, "bound");
         support_alter(&c.s, i, "UPDATE rounds SET attempts = 7"); /* the last one */
     }
     play(&c, HONEST, 0);
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        expect_answer(&c, i, &first);
+    expect_answers(&c);
     play(&c, HONEST, 0); /* what is on disk can always be answered */
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
-        expect_answer(&c, i, &first);
+    expect_answers(&c);
 }

@@ -25,6 +25,15 @@ static void expect_words(const char *expected)
         fail_msg("\"%s\" is not in:\n%s", expected, words);
 }
 
+/* The call fails with this error, and says this. */
+#define NOTICED(call, error, says)                                                                 \
+    do {                                                                                           \
+        listen_from_here();                                                                        \
+        assert_int_equal(call, error);                                                             \
+        quiet.buffer = NULL;                                                                       \
+        expect_words(says);                                                                        \
+    } while (0)
+
 /* --- values that do not fit ------------------------------------------------------------------- */
 
 static enum err list(struct stores_bench *b)
@@ -239,11 +248,8 @@ TEST(parts_that_are_damaged_come_again)
     OK(store_put(b.store[1], &head, false, &complete));
     OK(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete));
     support_alter(&b.s, 1, "UPDATE parts SET sealed = zeroblob(length(sealed))");
-    listen_from_here();
-    assert_int_equal(store_put_part(b.store[1], 1, head.id, 5, p + 5, n - 5, &held, &complete),
-                     ERR_DATA);
-    quiet.buffer = NULL;
-    expect_words("the parts of the upload of o1 on disk do not unseal; they begin anew");
+    NOTICED(store_put_part(b.store[1], 1, head.id, 5, p + 5, n - 5, &held, &complete), ERR_DATA,
+            "the parts of the upload of o1 on disk do not unseal; they begin anew");
     assert_true(held == 0 && !complete);
     OK(store_put_part(b.store[1], 1, head.id, 0, p, n, &held, &complete));
     assert_true(held == n && complete);
@@ -265,10 +271,8 @@ TEST(a_ledger_of_other_words_is_none)
     support_alter(&b.s, 1, sql);
     store_close(&b.store[1]);
     OK(open_store(&b, 1));
-    listen_from_here();
-    assert_int_equal(ledger(&b), ERR_FORMAT);
-    quiet.buffer = NULL;
-    expect_words(
+    NOTICED(
+        ledger(&b), ERR_FORMAT,
         "entry 1 of the privacy ledger on disk is not one that trefoil wrote; restore a backup");
 }
 
@@ -284,13 +288,11 @@ TEST(a_neighbours_debit_has_to_be_one)
     bytes_put_string(&garbage, "you owe me one");
     store_chain(garbage.data, garbage.size, next);
     OK(ledger_new(&before, &limits, &quiet));
-    listen_from_here();
-    assert_int_equal(store_adopt(b.store[0], &garbage, &head, next, before), ERR_FORMAT);
-    expect_words("what a neighbour passes on as its last debit is not one");
+    NOTICED(store_adopt(b.store[0], &garbage, &head, next, before), ERR_FORMAT,
+            "what a neighbour passes on as its last debit is not one");
     next[0] ^= 1;
-    assert_int_equal(store_adopt(b.store[0], &garbage, &head, next, before), ERR_MISMATCH);
-    expect_words("does not follow the ones here");
-    quiet.buffer = NULL;
+    NOTICED(store_adopt(b.store[0], &garbage, &head, next, before), ERR_MISMATCH,
+            "does not follow the ones here");
     OK(store_debits(b.store[0], &count));
     assert_true(count == 0);
 }
@@ -305,27 +307,20 @@ TEST(folders_that_cannot_be_had)
     store_close(&b.store[0]);
     memset(far, 'x', sizeof far - 1);
     far[sizeof far - 1] = '\0';
-    listen_from_here();
-    assert_int_equal(store_open(&store, far, b.s.study, &three_split, b.server[0], 0, &quiet),
-                     ERR_SYSTEM);
-    expect_words("this path is too long: xxx");
+    NOTICED(store_open(&store, far, b.s.study, &three_split, b.server[0], 0, &quiet), ERR_SYSTEM,
+            "this path is too long: xxx");
     /* a folder is in the place of the database, or of its lock */
     support_study_file(&b.s, "other", path);
     assert_int_equal(mkdir(path, 0700), 0);
     snprintf(name, sizeof name, "%s/store.sqlite", path);
     assert_int_equal(mkdir(name, 0700), 0);
-    listen_from_here();
-    assert_int_equal(store_open(&store, path, b.s.study, &three_split, b.server[0], 0, &quiet),
-                     ERR_SYSTEM);
-    expect_words("store: cannot open: unable to open database file");
+    NOTICED(store_open(&store, path, b.s.study, &three_split, b.server[0], 0, &quiet), ERR_SYSTEM,
+            "store: cannot open: unable to open database file");
     snprintf(name, sizeof name, "%s/lock", path);
     assert_int_equal(unlink(name), 0);
     assert_int_equal(mkdir(name, 0700), 0);
-    listen_from_here();
-    assert_int_equal(store_open(&store, path, b.s.study, &three_split, b.server[0], 0, &quiet),
-                     ERR_SYSTEM);
-    expect_words("/lock: Is a directory");
-    quiet.buffer = NULL;
+    NOTICED(store_open(&store, path, b.s.study, &three_split, b.server[0], 0, &quiet), ERR_SYSTEM,
+            "/lock: Is a directory");
     assert_null(store);
 }
 
@@ -335,10 +330,8 @@ TEST(a_database_that_is_cut_is_no_full_disk)
     const char *path = support_path(&b.s, "server0/store.sqlite");
     store_close(&b.store[0]);
     assert_int_equal(truncate(path, 10000), 0);
-    listen_from_here();
-    assert_int_equal(open_store(&b, 0), ERR_SYSTEM);
-    expect_words("server0/store.sqlite is damaged (database disk image is malformed): restore a");
-    quiet.buffer = NULL;
+    NOTICED(open_store(&b, 0), ERR_SYSTEM,
+            "server0/store.sqlite is damaged (database disk image is malformed): restore a");
 }
 
 static const struct store_damage_ruin {
@@ -363,7 +356,6 @@ static bool there(const struct stores_bench *b, const char *name)
 static enum err restore(struct stores_bench *b, const char *file, const char *folder)
 {
     struct store_contents contents;
-    listen_from_here();
     return store_restore(support_path(&b->s, "%s", file), support_path(&b->s, "%s", folder),
                          &contents, &quiet);
 }
@@ -371,7 +363,6 @@ static enum err restore(struct stores_bench *b, const char *file, const char *fo
 static enum err backup(struct stores_bench *b, const char *folder, const char *file)
 {
     struct store_contents contents;
-    listen_from_here();
     return store_backup(support_path(&b->s, "%s", folder), support_path(&b->s, "%s", file),
                         &contents, &quiet);
 }
@@ -393,8 +384,7 @@ TEST(a_backup_that_is_none_is_not_restored)
         assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
         assert_int_equal(sqlite3_exec(db, ruins[k].sql, NULL, NULL, NULL), SQLITE_OK);
         sqlite3_close(db);
-        assert_int_equal(restore(&b, "backup", "again"), ruins[k].e);
-        expect_words(ruins[k].says);
+        NOTICED(restore(&b, "backup", "again"), ruins[k].e, ruins[k].says);
         assert_false(there(&b, "again"));
         assert_int_equal(unlink(path), 0);
     }
@@ -405,9 +395,7 @@ TEST(a_backup_that_is_none_is_not_restored)
     assert_memory_equal(text.data, "a line\n", 7);
     /* nor is an audit log replaced */
     assert_int_equal(unlink(support_path(&b.s, "again/store.sqlite")), 0);
-    assert_int_equal(restore(&b, "backup", "again"), ERR_SYSTEM);
-    expect_words("audit.log is there already");
-    quiet.buffer = NULL;
+    NOTICED(restore(&b, "backup", "again"), ERR_SYSTEM, "audit.log is there already");
 }
 
 TEST(a_backup_needs_places)
@@ -417,34 +405,26 @@ TEST(a_backup_needs_places)
     char far[FILE_PATH - 5];
     memset(far, 'x', sizeof far - 1);
     far[sizeof far - 1] = '\0';
-    listen_from_here();
-    assert_int_equal(store_backup(far, "b", &contents, &quiet), ERR_SYSTEM);
-    assert_int_equal(store_backup(support_path(&b.s, "server0"), far, &contents, &quiet),
-                     ERR_SYSTEM);
-    assert_int_equal(store_restore("b", far, &contents, &quiet), ERR_SYSTEM);
-    expect_words("this path is too long: xxx");
-    assert_int_equal(backup(&b, "server0", "nowhere/b"), ERR_SYSTEM);
-    expect_words("cannot open");
-    assert_int_equal(restore(&b, "nothing", "again"), ERR_SYSTEM);
-    expect_words("name what trefoil backup wrote");
+    NOTICED(store_backup(far, "b", &contents, &quiet), ERR_SYSTEM, "this path is too long: xxx");
+    NOTICED(store_backup(support_path(&b.s, "server0"), far, &contents, &quiet), ERR_SYSTEM,
+            "this path is too long: xxx");
+    NOTICED(store_restore("b", far, &contents, &quiet), ERR_SYSTEM, "this path is too long: xxx");
+    NOTICED(backup(&b, "server0", "nowhere/b"), ERR_SYSTEM, "cannot open");
+    NOTICED(restore(&b, "nothing", "again"), ERR_SYSTEM, "name what trefoil backup wrote");
     /* the store is a folder, and so is what should be a backup */
     assert_int_equal(mkdir(support_path(&b.s, "odd"), 0700), 0);
     assert_int_equal(mkdir(support_path(&b.s, "odd/store.sqlite"), 0700), 0);
-    assert_int_equal(backup(&b, "odd", "b"), ERR_SYSTEM);
-    expect_words("odd/store.sqlite: unable to open database file");
-    assert_int_equal(restore(&b, "odd", "again"), ERR_SYSTEM);
-    expect_words("cannot open");
+    NOTICED(backup(&b, "odd", "b"), ERR_SYSTEM, "odd/store.sqlite: unable to open database file");
+    NOTICED(restore(&b, "odd", "again"), ERR_SYSTEM, "cannot open");
     /* a file that is not a database is not copied */
     assert_int_equal(mkdir(support_path(&b.s, "text"), 0700), 0);
     memset(far, 'x', sizeof far);
     OK(file_write(support_path(&b.s, "text/store.sqlite"), 0600, far, sizeof far, &quiet));
-    assert_int_equal(backup(&b, "text", "b"), ERR_SYSTEM);
-    expect_words("file is not a database");
+    NOTICED(backup(&b, "text", "b"), ERR_SYSTEM, "file is not a database");
     assert_false(there(&b, "b") || there(&b, "b.partial"));
     /* a file that is not an audit log */
     assert_int_equal(mkdir(support_path(&b.s, "server0/audit.log"), 0700), 0);
     assert_int_equal(backup(&b, "server0", "b"), ERR_SYSTEM);
     assert_false(there(&b, "b") || there(&b, "b.partial"));
     assert_false(there(&b, "again/store.sqlite"));
-    quiet.buffer = NULL;
 }
