@@ -35,8 +35,7 @@ static const char *log_path(const struct audit_log_bench *b, unsigned i)
 
 static struct audit_log_bench bench_new(void)
 {
-    struct audit_log_bench b = {0};
-    NEW_STUDY(&b.s, &quiet, .owners = 2);
+    struct audit_log_bench b = {.s = STUDY(&quiet, .owners = 2)};
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         OK(identity_load(&b.server[i], file(&b, "s%u.key", i), &quiet));
         OK(open_log(&b, i));
@@ -50,6 +49,7 @@ static void bench_free(struct audit_log_bench *b)
         audit_close(&b->audit[i]);
         identity_free(&b->server[i]);
     }
+    b->s.study->approvers = (struct study_approvers){0}; /* a test's own */
     support_study_free(&b->s);
 }
 
@@ -437,39 +437,42 @@ TEST(the_first_line_is_checked)
     }
 }
 
+static void claim(char line[512], unsigned server, unsigned entries, const char *at,
+                  const char *signature)
+{
+    snprintf(line, 512, "1 now signed server %u entries %u head %s signature %s", server, entries,
+             at, signature);
+}
+
 /* Signatures of heads that this log never had, or by others; and a total that decreases. */
 TEST(what_a_line_claims_is_checked)
 {
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct audit_head head;
     uint8_t signature[64];
-    char first[1024], line[4][512], hex[129], at[65];
-    const char *const forged[] = {first, line[0]};
+    char first[1024], line[512], hex[129], at[65];
+    const char *const forged[] = {first, line};
     first_line(&b, first);
     const char *path = support_path(&b.s, "forged.log");
     OK(audit_head(b.audit[0], &head));
     OK(audit_see(b.audit[1], 0, &head, signature));
     sodium_bin2hex(hex, sizeof hex, signature, sizeof signature);
     sodium_bin2hex(at, sizeof at, head.hash, sizeof head.hash);
-    snprintf(line[0], sizeof line[0], "1 now signed server 1 entries 1 head %s signature %s", at,
-             hex);
+    claim(line, 1, 1, at, hex);
     forge(path, forged, 2);
     {
         struct audit_file *f = NULL; /* this one is correct */
         OK(audit_file_read(&f, path, &quiet));
         audit_file_free(&f);
     }
-    snprintf(line[0], sizeof line[0], "1 now signed server 2 entries 1 head %s signature %s", at,
-             hex);
+    claim(line, 2, 1, at, hex);
     forge(path, forged, 2);
     expect_words(path, ":2: this is not a signature of server 2");
-    snprintf(line[0], sizeof line[0], "1 now signed server 0 entries 1 head %s signature %s", at,
-             hex);
+    claim(line, 0, 1, at, hex);
     forge(path, forged, 2);
     expect_words(path, ":2: this is not a signature of server 0");
     for (unsigned n = 0; n < 3; n++) {
-        snprintf(line[0], sizeof line[0], "1 now signed server 1 entries %u head %s signature %s",
-                 n, n == 1 ? DIGEST : at, hex);
+        claim(line, 1, n, n == 1 ? DIGEST : at, hex);
         forge(path, forged, 2);
         expect_words(path, ":2: server 1 signed another log than this one");
     }
@@ -486,8 +489,7 @@ TEST(what_a_line_claims_is_checked)
 /* Logs that are consistent by themselves, but not with each other. */
 TEST(logs_that_do_not_belong_together_are_told)
 {
-    char said[1024];
-    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    LOG_INTO(log, said, LOG_ERROR);
     struct audit_file *f[3] = {NULL};
     struct audit_opening o = {.round = 3, .values = 4, .cost = 0, .spent = 9, .what = "sex"};
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
@@ -496,9 +498,8 @@ TEST(logs_that_do_not_belong_together_are_told)
     NOTE(&b, 0, .kind = AUDIT_OPEN, .opening = o);
     o.values = 5;
     NOTE(&b, 1, .kind = AUDIT_OPEN, .opening = o);
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; i++)
         OK(audit_file_read(&f[i], log_path(i < 2 ? &b : &other, i), &quiet));
-    }
     said[0] = '\0';
     assert_int_equal(audit_compare(f, 2, stdout, &log), ERR_DATA);
     assert_non_null(
@@ -512,8 +513,7 @@ TEST(logs_that_do_not_belong_together_are_told)
     audit_file_free(&f[2]);
     f[2] = f[1];
     said[0] = '\0';
-    assert_int_equal(audit_compare(f, 3, stdout, &log), ERR_DATA);
-    support_says(said, "logs 2 and 3 are both of server 1");
+    GIVES(audit_compare(f, 3, stdout, &log), ERR_DATA, said, "logs 2 and 3 are both of server 1");
     audit_file_free(&f[0]);
     audit_file_free(&f[1]);
 }
@@ -533,11 +533,10 @@ TEST(openings_are_described)
     struct audit_log_bench b CLEAN(bench_free) = bench_new();
     struct audit_file *f CLEAN(audit_file_free) = NULL;
     char words[4096] = "";
-    FILE *out;
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         open_one(&b, 0, 3, reasons[i][0]);
     OK(audit_file_read(&f, log_path(&b, 0), &quiet));
-    out = fmemopen(words, sizeof words, "w");
+    FILE *out = fmemopen(words, sizeof words, "w");
     assert_non_null(out);
     audit_describe(&f, 1, out);
     fclose(out);
@@ -559,9 +558,8 @@ static void describe_all(struct audit_log_bench *b)
     struct audit_file *files[STUDY_SERVERS_MOST] = {NULL};
     FILE *out = fmemopen(b->words, sizeof b->words, "w");
     assert_non_null(out);
-    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
+    for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         OK(audit_file_read(&files[i], log_path(b, i), &quiet));
-    }
     audit_describe(files, STUDY_SERVERS_MOST, out);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         audit_file_free(&files[i]);
@@ -740,7 +738,6 @@ TEST(a_line_that_is_not_written_whole_is_taken_back)
     struct stat st;
     char said[1024] = "";
     struct audit_opening o = {.what = "sex", .reason = "NOISY_MARGINAL"};
-    FILE *half;
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     const char *path = log_path(&b, 0);
     assert_int_equal(stat(path, &st), 0);
@@ -759,7 +756,7 @@ TEST(a_line_that_is_not_written_whole_is_taken_back)
     open_one(&b, 0, 0, "NOISY_MARGINAL");
     OK(compare(&b, 1));
     /* half a line that could not be removed at once goes before the next line */
-    half = fopen(path, "a");
+    FILE *half = fopen(path, "a");
     assert_non_null(half);
     assert_true(fputs("2 2026-11-20T", half) > 0);
     assert_int_equal(fclose(half), 0);
@@ -835,7 +832,6 @@ TEST(an_opening_without_a_warrant_is_told)
         open_one(&b, i, 0, "NOISY_MARGINAL");
     }
     assert_int_equal(compare(&b, 1), ERR_DATA);
-    b.s.study->approvers = (struct study_approvers){0};
     bench_free(&b);
     b = bench_new();
     w = for_approved(&b, &who);
@@ -850,7 +846,6 @@ TEST(an_opening_without_a_warrant_is_told)
     describe_all(&b);
     assert_int_equal(times(b.words, "for 100.0000 % of the budget"), 1);
     assert_int_equal(times(b.words, "signed by board"), 2); /* the one that says another share */
-    b.s.study->approvers = (struct study_approvers){0};
 }
 
 /* Nor is more debited than the warrant's share, or after its last day. */
@@ -884,6 +879,5 @@ TEST(a_debit_beyond_its_warrant_is_told)
         quiet.buffer = NULL;
         if (is[k].words != NULL)
             support_says(said, is[k].words);
-        b.s.study->approvers = (struct study_approvers){0};
     }
 }

@@ -19,8 +19,7 @@
 
 static struct study *open_study(struct parse_fixture *f, const char *text)
 {
-    struct study *s;
-    OK(parse_edit(f, "rounds: 4", text, &s));
+    struct study *s = MADE_LAST(study, parse_edit, f, "rounds: 4", text);
     return s;
 }
 
@@ -201,8 +200,7 @@ TEST(the_folder_is_filled_again)
     char folder[128], text[256], again[256];
     path_in(folder, &w, "each");
     assert_int_equal(admit(&w, "89"), 0);
-    assert_int_equal(admit_with(&w, "968", "--folder", folder), 0);
-    support_says(w.o.out, "1 new tokens, 3 in ");
+    GIVES(admit_with(&w, "968", "--folder", folder), 0, w.o.out, "1 new tokens, 3 in ");
     take_file(&w, "each/0.token", text);
     take_file(&w, "each/1.token", text);
     take_file(&w, "each/2.token", text);
@@ -215,12 +213,11 @@ TEST(the_folder_is_filled_again)
 /* Keys keep their numbers, which servers know; new ones come after them. */
 TEST(another_issuer_goes_on_where_the_first_ended)
 {
-    struct office w CLEAN(office_free) = {0};
     char earlier[128], folder[128], first[4096], then[8192], text[256];
     struct bytes study CLEAN(bytes_clear) = {0};
     struct study *now CLEAN(study_free) = NULL;
     struct parse_fixture *f = *state;
-    w = office_new(f);
+    struct office w CLEAN(office_free) = office_new(f);
     path_in(earlier, &w, "earlier.yaml");
     path_in(folder, &w, "each");
     assert_int_equal(admit(&w, "89"), 0);
@@ -264,11 +261,9 @@ TEST(the_register_gives_each_key_one_number)
 {
     struct office w CLEAN(office_free) = office_new(*state);
     char first[4096], then[4096];
-    assert_int_equal(admit(&w, "898"), 0);
-    support_says(w.o.out, "2 new tokens, 2 in ");
+    GIVES(admit(&w, "898"), 0, w.o.out, "2 new tokens, 2 in ");
     support_text(w.path[TOKENS], first, sizeof first);
-    assert_int_equal(admit(&w, "96"), 0);
-    support_says(w.o.out, "1 new tokens, 3 in ");
+    GIVES(admit(&w, "96"), 0, w.o.out, "1 new tokens, 3 in ");
     support_text(w.path[TOKENS], then, sizeof then);
     assert_memory_equal(then, first, strlen(first)); /* whoever has a token keeps it */
     assert_int_equal(strlen(then), 3 * TOKEN_LINE);
@@ -352,8 +347,7 @@ TEST(two_at_a_time_give_two_numbers)
     if (other == 0)
         admit_slowly(&w, text, begun[1]);
     assert_int_equal(read(begun[0], &byte, 1), 1);
-    assert_int_equal(admit(&w, "9"), 0);
-    support_says(w.o.out, "1 new tokens, 2 in ");
+    GIVES(admit(&w, "9"), 0, w.o.out, "1 new tokens, 2 in ");
     assert_int_equal(waitpid(other, &status, 0), other);
     assert_int_equal(status, 0);
     close(begun[0]);

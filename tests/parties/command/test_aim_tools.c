@@ -31,8 +31,7 @@ struct tools_stage {
 static void save_model(const struct tools_stage *g, const struct domain *d, double first)
 {
     const struct clique c = {.n = d->attributes > 1 ? 2 : 1, .attribute = {0, 1}};
-    struct model *m CLEAN(model_free) = NULL;
-    OK(model_plain(&m, d, &c, 1, 1 << 20, NULL));
+    struct model *m CLEAN(model_free) = MADE(model, model_plain, d, &c, 1, 1 << 20, NULL);
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = i == 0 ? first : (double)(i % 5) * 0.3;
     model_propagate(m, true);
@@ -46,7 +45,7 @@ static struct tools_stage stage_new(const struct study_options *o)
     struct tools_stage g = {0};
     struct table *t CLEAN(table_free) = NULL;
     struct model *m CLEAN(model_free) = NULL;
-    OK(support_study_new(&g.s, o, NULL));
+    g.s = support_study_of(o, NULL);
     support_study_file(&g.s, "real.csv", g.real);
     support_study_file(&g.s, "rows.csv", g.rows);
     support_study_file(&g.s, "model", g.model);
@@ -85,8 +84,7 @@ TEST(rows_are_made_from_a_file)
     TREFOIL(EXIT_OK, &a, &g, "synth", g.model, "--out", g.rows, "--rows", "50", "--seed", "7",
             "--sampling", "independent");
     OK(file_read(g.rows, 1 << 20, &second, NULL));
-    assert_int_equal(first.size, second.size);
-    assert_memory_equal(first.data, second.data, first.size);
+    SAME_BYTES(&first, second.data, second.size);
     TREFOIL(EXIT_BAD_DATA, &a, &g, "synth", g.real, "--out", g.rows);
     support_says(a.err, "is no model of this version");
     TREFOIL(EXIT_USAGE, &a, &g, "synth", g.model);
@@ -139,14 +137,13 @@ TEST(json_has_the_digits_that_matter)
     struct command_outcome a;
     struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2));
     char best[64];
-    double rows;
     TREFOIL(EXIT_OK, &a, &g, "query", g.model,
             "SELECT age, COUNT(*) AS \"0.10000000000000001\" FROM t GROUP BY age ORDER BY age DESC",
             "--json");
     support_says(a.out, "\"0.10000000000000001\"");
     json_auto_t *root = json_loads(a.out, 0, NULL);
     json_t *line = json_array_get(json_object_get(json_array_get(root, 0), "lines"), 0);
-    rows = json_real_value(json_object_get(line, "rows"));
+    double rows = json_real_value(json_object_get(line, "rows"));
     assert_true(rows > 0);
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(best, sizeof best, "\"rows\": %.*g,", digits, rows);
@@ -161,9 +158,8 @@ TEST(questions_are_answered)
 {
     struct command_outcome a;
     struct tools_stage g CLEAN(stage_free) = stage_new(OPTIONS(.owners = 2));
-    const char *name;
     char text[256];
-    name = g.s.study->domain->attribute[0].name;
+    const char *name = g.s.study->domain->attribute[0].name;
     TREFOIL(EXIT_OK, &a, &g, "query", g.model, "SELECT COUNT(*) FROM t; SELECT COUNT(*) FROM t");
     assert_string_equal(a.out,
                         "COUNT(*)  rows\n   321.4   321\n\nCOUNT(*)  rows\n   321.4   321\n");
@@ -392,15 +388,13 @@ TEST(likelihoods_match_the_joint)
     size_t impossible;
     static const uint32_t size[] = {2, 3, 4, 5};
     struct domain *d CLEAN(domain_free) = support_domain(size, 4);
-    struct model *m CLEAN(model_free) = NULL;
-    struct table *t CLEAN(table_free) = NULL;
-    OK(model_plain(&m, d, c, 3, 1000, NULL));
+    struct model *m CLEAN(model_free) = MADE(model, model_plain, d, c, 3, 1000, NULL);
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = (double)(i * 7 % 5) * 0.5;
     model_propagate(m, true);
     model_set_total(m, 1);
     OK(model_marginal(m, &all, p, NULL));
-    OK(sample_independent(&t, m, 300, 1, NULL));
+    struct table *t CLEAN(table_free) = MADE(table, sample_independent, m, 300, 1, NULL);
     for (size_t row = 0; row < 300; row++)
         sum -= log(p[((t->column[0][row] * 3u + t->column[1][row]) * 4u + t->column[2][row]) * 5u +
                      t->column[3][row]]);

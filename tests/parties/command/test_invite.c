@@ -16,8 +16,7 @@
 
 static struct study *open_study(struct parse_fixture *f, const char *text)
 {
-    struct study *s;
-    OK(parse_edit(f, "rounds: 4", text, &s));
+    struct study *s = MADE_LAST(study, parse_edit, f, "rounds: 4", text);
     return s;
 }
 
@@ -203,8 +202,7 @@ TEST(numbers_are_given_once_to_keys_and_links)
                           "--tokens", w.path[TOKENS]),
                      0);
     assert_int_equal(INVITE(&w, "1", LATER, "--retries", "1"), 2); /* no such option: nothing */
-    assert_int_equal(INVITE(&w, "3", LATER, "--page", "http://x"), 6);
-    support_says(w.o.err, "the study admits 5 owners");
+    GIVES(INVITE(&w, "3", LATER, "--page", "http://x"), 6, w.o.err, "the study admits 5 owners");
     assert_false(file_is_there(w.path[LINKS]));
     assert_int_equal(INVITE(&w, "2", LATER, "--page", "http://x"), 0);
     line_of(w.path[LINKS], 0, line);
@@ -237,8 +235,7 @@ TEST(an_address_cannot_break_out_of_its_link)
                                       "https://x'",  "https://\xc3\xa9",    ""};
     struct invite_office w CLEAN(invite_office_free) = invite_office_new(*state);
     for (unsigned k = 0; k < sizeof bad / sizeof *bad; k++) {
-        assert_int_equal(INVITE(&w, "1", LATER, "--page", bad[k]), 2);
-        support_says(w.o.err, "--page is an address such as");
+        GIVES(INVITE(&w, "1", LATER, "--page", bad[k]), 2, w.o.err, "--page is an address such as");
     }
     assert_int_equal(INVITE(&w, "1", "2020-01-31", "--page", "https://x"), 2);
     support_says(w.o.err, "--until 2020-01-31 is over");
@@ -268,10 +265,9 @@ TEST(another_issuer_keeps_invitations)
     write_text(w.path[STUDY], (const char *)study.data);
     OK(identity_save(f->identity[6], w.path[ISSUER], true, &quiet));
     OK(study_load(&now, w.path[STUDY], &quiet));
-    assert_int_equal(CALL(&w, "admit", w.path[STUDY], w.path[KEYS_FILE], "--key", w.path[ISSUER],
-                          "--tokens", w.path[TOKENS], "--earlier", earlier),
-                     0);
-    support_says(w.o.out, "1 of them had the earlier issuer's signature");
+    GIVES(CALL(&w, "admit", w.path[STUDY], w.path[KEYS_FILE], "--key", w.path[ISSUER], "--tokens",
+               w.path[TOKENS], "--earlier", earlier),
+          0, w.o.out, "1 of them had the earlier issuer's signature");
     assert_int_equal(token_load(&t, now, w.path[LINKS], key, &quiet), ERR_AUTH);
     line_of(w.path[LINKS], 0, both);
     strcat(both, "\n");
@@ -288,11 +284,9 @@ TEST(links_that_cannot_be_written_are_told)
     struct invite_office w CLEAN(invite_office_free) = invite_office_new(*state);
     char line[512];
     struct invite i;
-    assert_int_equal(CALL(&w, "admit", w.path[STUDY], "--key", w.path[ISSUER], "--tokens",
-                          w.path[TOKENS], "--invite", "2", "--until", LATER, "--links",
-                          "/nowhere/links.txt"),
-                     1);
-    support_says(w.o.err, "has invitations 0 to 1, whose links are lost");
+    GIVES(CALL(&w, "admit", w.path[STUDY], "--key", w.path[ISSUER], "--tokens", w.path[TOKENS],
+               "--invite", "2", "--until", LATER, "--links", "/nowhere/links.txt"),
+          1, w.o.err, "has invitations 0 to 1, whose links are lost");
     assert_int_equal(INVITE(&w, "1", LATER, "--page", "https://x"), 0);
     line_of(w.path[TOKENS], 2, line);
     OK(invite_parse(&i, line));
@@ -306,10 +300,9 @@ TEST(several_links_are_nobodys)
     char text[512], twice[1200];
     struct invite_office w CLEAN(invite_office_free) = invite_office_new(f);
     assert_int_equal(INVITE(&w, "2", LATER, "--page", "https://x"), 0);
-    assert_int_equal(CALL(&w, "share", w.path[STUDY], w.path[ROWS], "--key", w.path[GUEST],
-                          "--token", w.path[LINKS], "--dry-run"),
-                     2);
-    support_says(w.o.err, "has several invitations, and no token of this key");
+    GIVES(CALL(&w, "share", w.path[STUDY], w.path[ROWS], "--key", w.path[GUEST], "--token",
+               w.path[LINKS], "--dry-run"),
+          2, w.o.err, "has several invitations, and no token of this key");
     line_of(w.path[LINKS], 1, text);
     snprintf(twice, sizeof twice, "%s\n%s\n", text, text); /* one, pasted twice */
     write_text(w.path[LINKS], twice);
@@ -331,10 +324,9 @@ TEST(an_invitation_that_is_over_is_refused_before_anything_is_noted)
     OK(invite_make(&i, seed, s, f->identity[7], 0, date_today() - 1));
     invite_link(&i, seed, text);
     write_text(w.path[LINKS], text);
-    assert_int_equal(CALL(&w, "share", w.path[STUDY], w.path[ROWS], "--key", w.path[GUEST],
-                          "--token", w.path[LINKS], "--retries", "0"),
-                     5);
-    support_says(w.o.err, "the last day of this invitation, ");
+    GIVES(CALL(&w, "share", w.path[STUDY], w.path[ROWS], "--key", w.path[GUEST], "--token",
+               w.path[LINKS], "--retries", "0"),
+          5, w.o.err, "the last day of this invitation, ");
     assert_int_equal(CALL(&w, "check", w.path[STUDY], "--token", w.path[LINKS]), 5);
     support_says(w.o.err, "links:1: the last day of this invitation, ");
     OK(invite_make(&i, seed, s, f->identity[7], 0, date_today() + 1));
@@ -356,10 +348,9 @@ TEST(an_expired_key_does_not_come_by_a_token)
     assert_int_equal(INVITE(&w, "1", LATER, "--page", "https://x"), 0);
     OK(identity_renew(&old, f->identity[8], date_today() - 1, &quiet));
     OK(identity_save(old, w.path[GUEST], true, &quiet));
-    assert_int_equal(CALL(&w, "share", w.path[STUDY], w.path[ROWS], "--key", w.path[GUEST],
-                          "--token", w.path[LINKS], "--dry-run"),
-                     3);
-    support_says(w.o.err, "the last day of this key, ");
+    GIVES(CALL(&w, "share", w.path[STUDY], w.path[ROWS], "--key", w.path[GUEST], "--token",
+               w.path[LINKS], "--dry-run"),
+          3, w.o.err, "the last day of this key, ");
 }
 
 MAIN(support_run_tests(setup, teardown))

@@ -88,10 +88,9 @@ struct known_stage {
 
 static void stage_new(struct known_stage *g)
 {
-    const char *rows;
-    NEW_STUDY(&g->s, NULL, .owners = 1, .rounds = 4);
+    g->s = STUDY(NULL, .owners = 1, .rounds = 4);
     OK(support_table(&g->rows, g->s.study->domain, 400, 1));
-    rows = support_path(&g->s, "rows.csv");
+    const char *rows = support_path(&g->s, "rows.csv");
     OK(support_csv(rows, g->s.study->domain, 400, 1));
     TREFOIL(EXIT_OK, g, "aim", g->s.path, rows, "--out", support_path(&g->s, "result"));
 }
@@ -131,10 +130,9 @@ static void write_text(const struct known_stage *g, const char *text)
 static void check_margin(const struct known_stage *g, const char *model, const struct clique *c)
 {
     struct domain *d CLEAN(domain_free) = NULL;
-    struct model *m CLEAN(model_free) = NULL;
     double counts[16];
     int64_t truth[16];
-    OK(model_load(&m, &d, model, 1 << 20, NULL));
+    struct model *m CLEAN(model_free) = MADE(model, model_load, &d, model, 1 << 20, NULL);
     OK(model_marginal(m, c, counts, NULL));
     tabulate_marginal(g->rows, c, truth);
     assert_true(fabs(model_total(m) - 400) < 1e-9);

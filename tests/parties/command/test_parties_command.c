@@ -256,8 +256,7 @@ TEST(every_error_has_its_exit_code)
         {ERR_MISMATCH, 3}, {ERR_REFUSED, 5}, {ERR_BUDGET, 5}, {ERR_DATA, 6},   {ERR_FORMAT, 6},
         {ERR_RANGE, 6},    {ERR_LOST, 5},    {ERR_CHEAT, 7},
     };
-    char sink[256] = "";
-    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
+    LOG_INTO(log, sink, LOG_INFO);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_int_equal(command_exit_code(cases[i].e), cases[i].code);
     assert_int_equal(command_end(ERR_OK, &log), 0);
@@ -330,26 +329,19 @@ TEST(mistakes_in_options)
     struct parsed p = {0};
     assert_int_equal(PARSE(&p, "cmd", "--txt", "a", "one"), ERR_USAGE);
     support_says(p.sink, "there is no option --txt; did you mean --text?");
-    assert_int_equal(PARSE(&p, "cmd", "--elephant=3", "one"), ERR_USAGE);
-    support_says(
-        p.sink,
-        "there is no option --elephant; there is --text, --other, --flag, --file and --help");
+    GIVES(PARSE(&p, "cmd", "--elephant=3", "one"), ERR_USAGE, p.sink,
+          "there is no option --elephant; there is --text, --other, --flag, --file and --help");
     assert_int_equal(PARSE(&p, "cmd", "--tex", "a"), ERR_USAGE); /* no abbreviations */
-    assert_int_equal(PARSE(&p, "cmd", "one", "--text"), ERR_USAGE);
-    support_says(p.sink, "--text needs a value");
-    assert_int_equal(PARSE(&p, "cmd", "one", "--flag=yes"), ERR_USAGE);
-    support_says(p.sink, "--flag takes no value");
+    GIVES(PARSE(&p, "cmd", "one", "--text"), ERR_USAGE, p.sink, "--text needs a value");
+    GIVES(PARSE(&p, "cmd", "one", "--flag=yes"), ERR_USAGE, p.sink, "--flag takes no value");
     assert_int_equal(PARSE(&p, "cmd", "one", "--text", "a", "--text=b"), ERR_USAGE);
     support_says(p.sink, "--text comes twice");
-    assert_int_equal(PARSE(&p, "cmd", "-t", "one"), ERR_USAGE);
-    support_says(p.sink, "there is no option -t");
+    GIVES(PARSE(&p, "cmd", "-t", "one"), ERR_USAGE, p.sink, "there is no option -t");
     assert_int_equal(PARSE(&p, "cmd", "one", "two", "three"), ERR_USAGE);
     support_says(p.sink, "do not know what to do with \"three\"");
-    assert_int_equal(PARSE(&p, "cmd"), ERR_USAGE);
-    support_says(p.sink, "an argument is missing");
+    GIVES(PARSE(&p, "cmd"), ERR_USAGE, p.sink, "an argument is missing");
     p.needs = "FILE";
-    assert_int_equal(PARSE(&p, "cmd", "one", "--text", "--file"), ERR_USAGE);
-    support_says(p.sink, "cmd needs --file FILE");
+    GIVES(PARSE(&p, "cmd", "one", "--text", "--file"), ERR_USAGE, p.sink, "cmd needs --file FILE");
     OK(PARSE(&p, "cmd", "one", "--file", "a"));
     assert_int_equal(command_options(0, NULL, NULL, 33, p.rest, 0, 0, &p.given, NULL), ERR_MISUSE);
 }
@@ -357,8 +349,7 @@ TEST(mistakes_in_options)
 TEST(numbers_in_options)
 {
     static const char *const wrong[] = {"", "x", "3x", "0", "11", "1.5", "99999999999999999999"};
-    char sink[256];
-    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
+    LOG_INTO(log, sink, LOG_INFO);
     int64_t n;
     OK(command_integer("rows", "10", 1, 10, &n, &log));
     assert_int_equal(n, 10);
@@ -438,9 +429,8 @@ TEST(a_process_that_does_not_end_is_ended)
     for (unsigned stubborn = 0; stubborn < 2; stubborn++) {
         pid_t pid = sleeper(stubborn == 1), was = pid;
         assert_false(process_ended(&pid));
-        assert_int_equal(process_wait(&pid, "a sleeper", "its.log", support_moment(20), &log),
-                         ERR_TIMEOUT);
-        support_says(said, "a sleeper did not end in time; see its.log");
+        GIVES(process_wait(&pid, "a sleeper", "its.log", support_moment(20), &log), ERR_TIMEOUT,
+              said, "a sleeper did not end in time; see its.log");
         assert_int_equal(pid, was);
         process_end(&pid);
         assert_int_equal(pid, 0);
@@ -450,9 +440,8 @@ TEST(a_process_that_does_not_end_is_ended)
     for (unsigned killed = 0; killed < 2; killed++) {
         pid_t pid = sleeper(false);
         assert_int_equal(kill(pid, killed == 1 ? SIGKILL : SIGTERM), 0);
-        assert_int_equal(process_wait(&pid, "a victim", "its.log", support_end_ms(5), &log),
-                         ERR_SYSTEM);
-        support_says(said, "a victim failed; see its.log");
+        GIVES(process_wait(&pid, "a victim", "its.log", support_end_ms(5), &log), ERR_SYSTEM, said,
+              "a victim failed; see its.log");
         assert_int_equal(pid, 0);
     }
 }

@@ -22,10 +22,9 @@ struct refit_stage {
 /* A study of 300 rows, and the folder `result` that trefoil aim made of it. */
 static struct refit_stage stage_of(const char *more, unsigned sweeps)
 {
-    struct refit_stage g = {0};
-    const char *rows;
-    NEW_STUDY(&g.s, NULL, .owners = 1, .rounds = 6, .sweeps = sweeps, .more = more);
-    rows = support_path(&g.s, "rows.csv");
+    struct refit_stage g = {
+        .s = STUDY(NULL, .owners = 1, .rounds = 6, .sweeps = sweeps, .more = more)};
+    const char *rows = support_path(&g.s, "rows.csv");
     OK(support_csv(rows, g.s.study->domain, 300, 1));
     TREFOIL(EXIT_OK, &g, "aim", g.s.path, rows, "--out", support_path(&g.s, "result"));
     return g;
@@ -112,9 +111,8 @@ static double cell(const char *model, uint16_t a, uint16_t b, uint32_t at)
 {
     const struct clique c = {.n = 2, .attribute = {a, b}};
     struct domain *d CLEAN(domain_free) = NULL;
-    struct model *m CLEAN(model_free) = NULL;
     double counts[64];
-    OK(model_load(&m, &d, model, 1 << 20, NULL));
+    struct model *m CLEAN(model_free) = MADE(model, model_load, &d, model, 1 << 20, NULL);
     assert_true(clique_cells(&c, d) <= 64);
     OK(model_marginal(m, &c, counts, NULL));
     return counts[at];

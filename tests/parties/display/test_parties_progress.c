@@ -130,10 +130,9 @@ TEST(terminals_are_recognized)
     struct workload workload = {.one_ways = 1};
     struct study study = {.workload = &workload};
     int pty = posix_openpt(O_RDWR | O_NOCTTY);
-    FILE *out;
     support_needs(pty >= 0 && grantpt(pty) == 0 && unlockpt(pty) == 0,
                   "there are no pseudo-terminals here");
-    out = fopen(ptsname(pty), "w");
+    FILE *out = fopen(ptsname(pty), "w");
     assert_non_null(out);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct winsize size = {.ws_row = 25, .ws_col = cases[i].columns};

@@ -121,7 +121,6 @@ static const struct measurement given[] = {{.clique = {1, {1}}, .y = known_rows}
 static void write_result(struct report_stage *g)
 {
     struct methods_made made CLEAN(methods_clear) = {0};
-    struct aim_result *result;
     struct net_counters server[STUDY_SERVERS_MOST][NET_PHASES];
     struct run_stats stats CLEAN(run_stats_clear) = {.study = g->s.study,
                                                      .mpc_s = 2,
@@ -134,7 +133,7 @@ static void write_result(struct report_stage *g)
                 .exchanges = 3, .wire_sent = 1000000, .seconds = 0.25};
     OK(price_limits(g->s.study, &limits, &silent));
     OK(methods_central(&made, g->s.study, g->table, NULL, NULL, &silent));
-    result = made.model;
+    struct aim_result *result = made.model;
     for (size_t i = 0; i < result->measurements; i++) { /* what the servers would have reported */
         bool early = i < g->s.study->workload->one_ways + 1;
         result->population[i] = early ? g->began_with : g->ended_with;
@@ -303,8 +302,7 @@ TEST(it_is_made_of_opened_values_alone)
         copy_file(g.folder, other, inputs[i]);
     }
     write_page(&g, other, NULL);
-    assert_int_equal(g.page.size, first.size);
-    assert_memory_equal(g.page.data, first.data, first.size);
+    SAME_BYTES(&g.page, first.data, first.size);
 }
 
 #define MEASURED(attributes) "\"measurements\":[{\"attributes\":" attributes ","
@@ -645,7 +643,7 @@ TEST(measured_pairs_are_marked_and_no_others)
  */
 static void expect_signs(const char *b_values, double epsilon, bool some)
 {
-    char domain[256], words[96], *path = NULL;
+    char domain[256], words[96], *path CLEAN(memory_release) = NULL;
     double of_a[2] = {0}, of_b[8] = {0}, all = 0, known = 0, noise;
     size_t cells, more = 0, fewer = 0;
     snprintf(domain, sizeof domain,
@@ -688,7 +686,6 @@ static void expect_signs(const char *b_values, double epsilon, bool some)
     }
     assert_int_equal(path != NULL ? count_of(path, "v6") : 0, more);
     assert_int_equal(path != NULL ? count_of(path, "h6") : 0, more + fewer);
-    free(path);
 }
 
 TEST(signs_stand_where_rows_differ_from_independence)

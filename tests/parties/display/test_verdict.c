@@ -30,8 +30,7 @@ static void stage_clear(struct verdict_stage *g)
 
 static struct verdict_stage stage_new(const struct study_options *o)
 {
-    struct verdict_stage g = {0};
-    OK(support_study_new(&g.s, o, &quiet));
+    struct verdict_stage g = {.s = support_study_of(o, &quiet)};
     OK(support_table(&g.table, g.s.study->domain, 3000, 5));
     return g;
 }

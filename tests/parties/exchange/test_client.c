@@ -62,7 +62,7 @@ static void house_new(struct client_house *h)
     atomic_store(&h->liar, STUDY_SERVERS_MOST);
     atomic_store(&h->refuses, STUDY_SERVERS_MOST);
     atomic_store(&h->refusal, ERR_REFUSED);
-    NEW_STUDY(&h->s, &quiet, .owners = 1, .connect_s = support_slow(3), .round_s = 1);
+    h->s = STUDY(&quiet, .owners = 1, .connect_s = support_slow(3), .round_s = 1);
     OK(identity_load(&h->analyst, support_path(&h->s, "a.key"), &quiet));
     OK(netio_new(&h->netio, &quiet));
     gates_new(&h->gates, &h->s, &h->analyst->public, answer, h);
@@ -91,8 +91,7 @@ static enum err ask_and_keep(struct client_house *h, struct witness *witness, ch
     if (witness != NULL)
         client_watch(client, witness);
     TRY(client_result(client, &request, &result));
-    assert_int_equal(result.size, sizeof opened);
-    assert_memory_equal(result.data, opened, sizeof opened);
+    SAME_BYTES(&result, opened, sizeof opened);
     return ERR_OK;
 }
 

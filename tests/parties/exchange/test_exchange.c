@@ -22,8 +22,7 @@ static char words[2048];
 
 static struct exchange_desk desk_new(void)
 {
-    struct exchange_desk d = {0};
-    NEW_STUDY(&d.s, &quiet, .owners = 2);
+    struct exchange_desk d = {.s = STUDY(&quiet, .owners = 2)};
     d.receipt = (struct receipt){.owner = 1, .state = RECEIPT_HELD, .digest = {7}};
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         OK(identity_load(&d.server[i], support_path(&d.s, "s%u.key", i), &quiet));
@@ -366,8 +365,7 @@ static enum err read_merged_as(const struct exchange_desk *d, const struct reque
     if (e != ERR_OK)
         return e;
     OK(request_write(back, &again));
-    assert_int_equal(again.size, text.size);
-    assert_memory_equal(again.data, text.data, text.size);
+    SAME_BYTES(&again, text.data, text.size);
     assert_true(text.size <= request_longest(d->s.study->workload));
     return ERR_OK;
 }
@@ -387,7 +385,6 @@ TEST(merges_of_a_request_are_checked)
                                             {.ask.kind = ASK_FORMS},
                                             {.ask.kind = ASK_LOOK}};
     struct exchange_desk d CLEAN(desk_free) = desk_new();
-    const struct domain *domain;
     struct bytes merges CLEAN(bytes_clear) = {0};
     struct request back, same, none;
     const size_t ordered = 0;
@@ -395,7 +392,7 @@ TEST(merges_of_a_request_are_checked)
         size_t attribute;
         uint32_t first;
     } bad[] = {{ordered, 0}, {1, 1}, {UINT16_MAX, 1}}; /* no group 0; of other codes; of none */
-    domain = d.s.study->domain;
+    const struct domain *domain = d.s.study->domain;
     bytes_put_u16(&merges, 1);
     put_merged(&merges, ordered, &domain->attribute[ordered], 1);
     OK(read_merged(&d, &merges, &back));
@@ -437,10 +434,9 @@ TEST(a_selection_has_an_estimate_for_each_merged_cell)
     struct exchange_desk d CLEAN(desk_free) = desk_new();
     struct bytes merges CLEAN(bytes_clear) = {0};
     uint64_t estimate[4] = {0};
-    const struct domain *domain;
     uint32_t query = 0; /* an attribute that has an order, alone */
     const struct workload *w = d.s.study->workload;
-    domain = d.s.study->domain;
+    const struct domain *domain = d.s.study->domain;
     while (!domain_has_order(&domain->attribute[w->query[query].clique.attribute[0]]))
         query++;
     assert_in_range(query, 0, w->one_ways - 1);
@@ -530,8 +526,7 @@ TEST(all_servers_are_as_many_as_there_are)
     for (unsigned servers = 2; servers <= 3; servers++) {
         const struct study study = {.servers = servers};
         const struct reply reply[STUDY_SERVERS_MOST] = {0};
-        char text[256] = "";
-        struct log log = {.buffer = text, .buffer_size = sizeof text, .level = LOG_ERROR};
+        LOG_INTO(log, text, LOG_ERROR);
         assert_int_equal(failures_tell(&study, 0, failed, reply, ERR_BUSY, &log), ERR_BUSY);
         support_says(text, said[servers]);
     }

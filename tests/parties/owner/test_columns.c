@@ -20,10 +20,11 @@ static const char domain[] =
     "  - {name: \"a column of quite a long name\", kind: categorical, values: [\"0\", \"1\"]}\n"
     "  - {name: one, kind: categorical, values: [only]}\n";
 
+static char logged[4096];
+
 struct columns_scene {
     struct support_study s;
     struct source source;
-    char words[4096];
     struct log log;
     char *text;
 };
@@ -36,33 +37,33 @@ static void scene_free(struct columns_scene *c)
 }
 
 /* Loads a table of this many rows, each given by its number, and has its columns printed. */
-static void scene_of(struct columns_scene *c, const char *columns, const char *header,
-                     unsigned rows, void (*put)(struct bytes *csv, unsigned row))
+static struct columns_scene scene_of(const char *columns, const char *header, unsigned rows,
+                                     void (*put)(struct bytes *csv, unsigned row))
 {
     struct bytes csv CLEAN(bytes_clear) = {0};
     struct source_options from = {.look = true};
     size_t size;
-    FILE *out;
-    memset(c, 0, sizeof *c);
-    c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_WARN};
-    NEW_STUDY(&c->s, &c->log, .domain = columns);
+    struct columns_scene c = {
+        .log = {.buffer = logged, .buffer_size = sizeof logged, .level = LOG_WARN}};
+    logged[0] = '\0';
+    c.s = STUDY(&c.log, .domain = columns);
     bytes_put_text(&csv, header);
     for (unsigned i = 0; i < rows; i++)
         put(&csv, i);
-    from.csv = support_path(&c->s, "t.csv");
+    from.csv = support_path(&c.s, "t.csv");
     OK(file_write(from.csv, 0600, csv.data, csv.size, NULL));
-    OK(source_load(&c->source, c->s.study, 0, UPLOAD_RECORDS, &from, &c->log));
-    c->words[0] = '\0';
-    out = open_memstream(&c->text, &size);
+    OK(source_load(&c.source, c.s.study, 0, UPLOAD_RECORDS, &from, &c.log));
+    logged[0] = '\0';
+    FILE *out = open_memstream(&c.text, &size);
     assert_non_null(out);
-    OK(columns_print(out, &c->source, c->s.study->workload, &c->log));
+    OK(columns_print(out, &c.source, c.s.study->workload, &c.log));
     assert_int_equal(fclose(out), 0);
+    return c;
 }
 
-static void scene_new(struct columns_scene *c, unsigned rows,
-                      void (*put)(struct bytes *csv, unsigned row))
+static struct columns_scene scene_new(unsigned rows, void (*put)(struct bytes *csv, unsigned row))
 {
-    scene_of(c, domain, "sex,age,dose,a column of quite a long name,one\n", rows, put);
+    return scene_of(domain, "sex,age,dose,a column of quite a long name,one\n", rows, put);
 }
 
 static void mixed(struct bytes *csv, unsigned row)
@@ -75,8 +76,7 @@ static void mixed(struct bytes *csv, unsigned row)
 
 TEST(each_column_has_a_line)
 {
-    struct columns_scene c CLEAN(scene_free);
-    scene_new(&c, 80, mixed);
+    struct columns_scene c CLEAN(scene_free) = scene_new(80, mixed);
     support_says(c.text, "never sent");
     support_says(
         c.text,
@@ -89,11 +89,11 @@ TEST(each_column_has_a_line)
     for (const char *line = c.text; *line != '\0'; line += strcspn(line, "\n") + 1)
         assert_true(strcspn(line, "\n") <= 80);
     assert_null(strstr(c.text, "not known"));
-    support_says(c.words, "t.csv: sex is 'f' in 100.0 % of the rows that have a value");
-    support_says(c.words, "age counts as missing in 37.5 % of the rows");
-    support_says(c.words, "dose counts as missing in 50.0 % of the rows");
-    assert_null(strstr(c.words, "sex counts"));
-    assert_null(strstr(c.words, "clipped"));
+    support_says(logged, "t.csv: sex is 'f' in 100.0 % of the rows that have a value");
+    support_says(logged, "age counts as missing in 37.5 % of the rows");
+    support_says(logged, "dose counts as missing in 50.0 % of the rows");
+    assert_null(strstr(logged, "sex counts"));
+    assert_null(strstr(logged, "clipped"));
     assert_int_equal(c.source.doubts, 2);
 }
 
@@ -112,14 +112,13 @@ static void odd(struct bytes *csv, unsigned row)
 
 TEST(odd_columns_are_warned_of)
 {
-    struct columns_scene c CLEAN(scene_free);
-    scene_new(&c, 100, odd);
-    EACH(support_says, c.words, "a column of quite a long name is '0' in 99.0 % of the rows",
+    struct columns_scene c CLEAN(scene_free) = scene_new(100, odd);
+    EACH(support_says, logged, "a column of quite a long name is '0' in 99.0 % of the rows",
          "age is clipped in 100.0 % of the rows", "age is 9 in 100.0 % of the rows");
-    assert_null(strstr(c.words, "sex"));
-    assert_null(strstr(c.words, "dose")); /* 33 of 100 are missing; 66 of 67 are in one bin */
+    assert_null(strstr(logged, "sex"));
+    assert_null(strstr(logged, "dose"));  /* 33 of 100 are missing; 66 of 67 are in one bin */
     assert_int_equal(c.source.doubts, 1); /* a column may well be constant */
-    assert_null(strstr(c.words, ": one"));
+    assert_null(strstr(logged, ": one"));
 }
 
 static void missing(struct bytes *csv, unsigned row)
@@ -129,12 +128,11 @@ static void missing(struct bytes *csv, unsigned row)
 
 TEST(mostly_missing_columns_are_warned_of)
 {
-    struct columns_scene c CLEAN(scene_free);
-    scene_new(&c, 100, missing);
-    support_says(c.words, "dose counts as missing in 51.0 % of the rows");
+    struct columns_scene c CLEAN(scene_free) = scene_new(100, missing);
+    support_says(logged, "dose counts as missing in 51.0 % of the rows");
     assert_int_equal(c.source.doubts, 1);
-    support_says(c.words, "dose lies from 1 to 2.5 in 100.0 % of the rows");
-    assert_null(strstr(c.words, "age"));
+    support_says(logged, "dose lies from 1 to 2.5 in 100.0 % of the rows");
+    assert_null(strstr(logged, "age"));
 }
 
 static void nothing(struct bytes *csv, unsigned row)
@@ -149,11 +147,10 @@ static void comma(struct bytes *csv, unsigned row)
 /* One value with another decimal sign is enough; so is an impossible row, or none at all. */
 TEST(what_seems_wrong_is_sent_only_if_accepted)
 {
-    struct columns_scene c CLEAN(scene_free);
-    scene_new(&c, 60, comma);
+    struct columns_scene c CLEAN(scene_free) = scene_new(60, comma);
     assert_int_equal(c.source.doubts, 1);
     assert_int_equal(columns_accept(&c.source, false, &c.log), ERR_DATA);
-    support_says(c.words, "nothing was sent: correct what the warnings above name");
+    support_says(logged, "nothing was sent: correct what the warnings above name");
     OK(columns_accept(&c.source, true, &c.log));
 }
 
@@ -179,8 +176,7 @@ static enum err answered(struct source *s, const char *keys, struct log *log)
 
 TEST(on_a_terminal_the_owner_is_asked)
 {
-    struct columns_scene c CLEAN(scene_free);
-    scene_new(&c, 60, comma);
+    struct columns_scene c CLEAN(scene_free) = scene_new(60, comma);
     assert_int_equal(answered(&c.source, "n\n", &c.log), ERR_DATA);
     OK(answered(&c.source, "y\n", &c.log));
     assert_int_equal(answered(&c.source, "\n", &c.log), ERR_DATA);
@@ -196,20 +192,18 @@ static void few(struct bytes *csv, unsigned row)
 /* Of a few rows, such as those of one person, shares say nothing. */
 TEST(a_few_rows_are_not_judged)
 {
-    struct columns_scene c CLEAN(scene_free);
-    scene_new(&c, 19, few);
+    struct columns_scene c CLEAN(scene_free) = scene_new(19, few);
     assert_int_equal(c.source.doubts, 0);
     OK(columns_accept(&c.source, false, &c.log));
 }
 
 TEST(an_empty_table_is_not_warned_of_again)
 {
-    struct columns_scene c CLEAN(scene_free);
-    scene_new(&c, 0, nothing);
+    struct columns_scene c CLEAN(scene_free) = scene_new(0, nothing);
     support_says(
         c.text,
         "age                      0        0        0        0    10/10        -        -\n");
-    assert_string_equal(c.words, "");
+    assert_string_equal(logged, "");
 }
 
 /* --- how far reading is ----------------------------------------------------------------------- */
@@ -229,12 +223,11 @@ static void tell(void *self, const char *source, size_t rows, double part)
 
 TEST(reading_tells_how_far_it_is)
 {
-    struct columns_scene c CLEAN(scene_free);
+    struct columns_scene c CLEAN(scene_free) = scene_new(0, nothing);
     struct heard t = {0};
     struct table_csv_options o = {.rows = {.tell = tell, .self = &t}};
     struct table *table CLEAN(table_free) = NULL;
     struct bytes csv CLEAN(bytes_clear) = {0};
-    scene_new(&c, 0, nothing);
     bytes_put_text(&csv, "sex,age,dose,a column of quite a long name,one\n");
     for (unsigned i = 0; i < 20000; i++)
         mixed(&csv, i);
@@ -249,7 +242,7 @@ TEST(a_terminal_shows_how_far_reading_is)
 {
     struct log log = {0};
     struct progress_reading r = {.log = &log};
-    char *text = NULL;
+    char *text CLEAN(memory_release) = NULL;
     size_t size = 0;
     r.progress = (struct progress){.out = open_memstream(&text, &size), .columns = 40};
     assert_non_null(r.progress.out);
@@ -262,7 +255,6 @@ TEST(a_terminal_shows_how_far_reading_is)
     fclose(r.progress.out);
     assert_string_equal(text, "4096 rows, 51 %, are read of a.csv\r\033[K"
                               "8192 rows are read of a file of a name \r\033[K");
-    free(text);
 }
 
 /* Without a terminal nothing is shown, and nobody asks. */
@@ -302,12 +294,12 @@ TEST(dates_are_in_words)
                                   "bins: month, format: \"%d/%m/%Y\", missing: \"\"}\n"
                                   "  - {name: one, kind: integer, min: 0, max: 1}\n"
                                   "  - {name: sex, kind: categorical, values: [f, m]}\n";
-    struct columns_scene c CLEAN(scene_free), other CLEAN(scene_free);
-    scene_of(&c, columns, "seen,one,sex\n", 100, dated);
+    struct columns_scene c CLEAN(scene_free) = scene_of(columns, "seen,one,sex\n", 100, dated);
     support_says(c.text, "seen: from 1 March 2021 to 12 March 2021\n  01/03/2021 is 1 March 2021\n"
                          "  02/03/2021 is 2 March 2021\n  03/03/2021 is 3 March 2021\n");
-    assert_null(strstr(c.words, "no date of the study"));
-    scene_of(&other, columns, "seen,one,sex\n", 100, misdated);
-    support_says(other.words, "seen is no date of the study in 2.0 % of the rows; does its "
-                              "`format` fit how this table writes dates?");
+    assert_null(strstr(logged, "no date of the study"));
+    struct columns_scene other CLEAN(scene_free) = scene_of(columns, "seen,one,sex\n", 100,
+                                                            misdated);
+    support_says(logged, "seen is no date of the study in 2.0 % of the rows; does its "
+                         "`format` fit how this table writes dates?");
 }

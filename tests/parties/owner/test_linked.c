@@ -176,7 +176,7 @@ TEST(what_is_linked_is_described)
     static const char *const more[] = {CLINIC, LAB, REGISTRY, NULL};
     struct support_study s CLEAN(support_study_free);
     OK(study_of(&s, "{keep: o0, min_linked: 9}", three, 3, NULL, &quiet));
-    char *text = described(s.study);
+    char *text CLEAN(memory_release) = described(s.study);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (strstr(text, kept[i]) == NULL)
             fail_msg("does not say \"%s\":\n%s", kept[i], text);
@@ -196,7 +196,6 @@ TEST(what_is_linked_is_described)
     support_says(text, "removing all rows of one person");
     support_says(text, "at most 1 row at all owners together, where those that are ");
     assert_null(strstr(text, "one row."));
-    free(text);
 }
 
 /* --- the join in the clear -------------------------------------------------------------------- */
@@ -265,14 +264,13 @@ TEST(a_join_is_that_of_a_search)
         for (size_t keep = 0; keep <= PARTS; keep++) {
             struct linked_owned o = {.all = support_domain((const uint32_t[]){4, 4, 4, 4}, 4)};
             struct join_part part[PARTS];
-            struct table *t;
             size_t linked, found, surplus;
             for (size_t p = 0; p < PARTS; p++) {
                 fill(&o, p, cases[c].rows[p], cases[c].keys, &seed);
                 part[p] = (struct join_part){o.table[p], attribute_of[p]};
             }
             found = naive(&o, keep, cases[c].keys, expected);
-            OK(table_new(&t, o.all, 0));
+            struct table *t = MADE(table, table_new, o.all, 0);
             OK(table_join(t, part, PARTS, keep, &linked, &surplus));
             assert_int_equal(linked, found);
             memset(counts, 0, sizeof counts);
@@ -313,8 +311,7 @@ TEST(a_linked_owner_sends_sorted_keys_of_its_columns)
     assert_string_equal(words, "");
     OK(/* order, case and spaces do not matter */
        pack_csv(&s, 1, "bmi,who,ward\n10,D e e,d\n,BOB,b\n20, ann,a\n59,cy,?\n", &other, &log));
-    assert_int_equal(one.size, other.size);
-    assert_memory_equal(one.data, other.data, one.size);
+    SAME_BYTES(&one, other.data, other.size);
     bytes_clear(&other);
     OK(pack_csv(&s, 2, "who,died\nann,no\nANN,yes\nbob,no\n", &other, &log));
     support_says(words, "rows of persons who have an earlier row (1 of 3)");

@@ -199,14 +199,20 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
 
 /* --- the owner -------------------------------------------------------------------------------- */
 
+/* What is known of ledgers is what this file says. */
+static void witness_anew(struct owner_scene *c, const char *heads)
+{
+    c->witness = (struct witness){.study = c->s.study, .log = &c->log};
+    OK(witness_add(&c->witness, file(c, "%s", heads)));
+}
+
 static void scene_new(struct owner_scene *c)
 {
     struct bytes packed CLEAN(bytes_clear) = {0};
     uint8_t *p = bytes_extend(&packed, VECTOR);
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_WARN};
-    NEW_STUDY(&c->s, &c->log, .owners = 2, .connect_s = support_slow(5),
-              .round_s = support_slow(5));
+    c->s = STUDY(&c->log, .owners = 2, .connect_s = support_slow(5), .round_s = support_slow(5));
     OK(identity_load(&c->me, file(c, "o0.key"), &c->log));
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         OK(identity_load(&c->server[i], file(c, "s%u.key", i), &c->log));
@@ -215,8 +221,7 @@ static void scene_new(struct owner_scene *c)
                    c->s.study, UPLOAD_RECORDS, &packed));
     upload_digest(&c->parts[0], c->s.study->terms.digest, c->digest);
     gates_new(&c->gates, &c->s, &c->me->public, answer, c);
-    c->witness = (struct witness){.study = c->s.study, .log = &c->log};
-    OK(witness_add(&c->witness, file(c, "heads")));
+    witness_anew(c, "heads");
     c->out = fopen(file(c, "said"), "w");
     assert_non_null(c->out);
     c->progress = progress_start(c->out, c->s.study, 0);
@@ -384,9 +389,8 @@ TEST(a_ledger_that_was_put_back_is_refused)
             server_status_clear(&status[k]);
         courier_free(&c.courier);
         /* and the next time, from the file */
-        c.witness = (struct witness){.study = c.s.study, .log = &c.log};
         c.words[0] = '\0';
-        OK(witness_add(&c.witness, file(&c, "heads")));
+        witness_anew(&c, "heads");
         assert_string_equal(c.words, "");
     }
     /* an owner who has withdrawn from such servers needs that all the more */
@@ -445,20 +449,17 @@ TEST(what_was_kept_of_ledgers_is_read_with_care)
     }
     /* cut in its last line; the next one begins on a new line */
     OK(file_write(file(&c, "heads"), 0600, text.data, end - 20, &c.log));
-    c.witness = (struct witness){.study = c.s.study, .log = &c.log};
     c.words[0] = '\0';
-    OK(witness_add(&c.witness, file(&c, "heads")));
+    witness_anew(&c, "heads");
     support_says(c.words, "heads:5: this is not what a server has signed: it was cut or altered");
     assert_int_equal(witness_debits(&c.witness, 1), 5);
     assert_int_equal(witness_debits(&c.witness, 2), 0);
     OK(head_sign(c.s.study, c.server[1], 1, &h));
     OK(witness_take(&c.witness, 1, &h, &c.log));
-    c.witness = (struct witness){.study = c.s.study, .log = &c.log};
-    OK(witness_add(&c.witness, file(&c, "heads")));
+    witness_anew(&c, "heads");
     assert_int_equal(witness_debits(&c.witness, 1), 6);
     /* what cannot be stored is reported, and ends nothing; what cannot be read does */
-    c.witness = (struct witness){.study = c.s.study, .log = &c.log};
-    OK(witness_add(&c.witness, file(&c, "no/heads")));
+    witness_anew(&c, "no/heads");
     h.past = ledger_at(0, 0);
     OK(head_sign(c.s.study, c.server[1], 1, &h));
     OK(witness_take(&c.witness, 1, &h, &c.log));
@@ -470,13 +471,13 @@ TEST(what_was_kept_of_ledgers_is_read_with_care)
 
 TEST(what_is_held_is_told_in_words)
 {
-    struct support_study s CLEAN(support_study_free);
     struct upload_entry entry[STUDY_SERVERS_MOST][3] = {{{0}}};
     struct server_status status[STUDY_SERVERS_MOST];
     char words[4096] = "";
     FILE *out = fmemopen(words, sizeof words, "w");
     assert_non_null(out);
-    NEW_STUDY(&s, &quiet, .owners = 3, .more = "retain_days: 30\n");
+    struct support_study s CLEAN(support_study_free) = STUDY(&quiet, .owners = 3,
+                                                             .more = "retain_days: 30\n");
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         status[i] = (struct server_status){.answered = true, .roster = 1 + i, .entry = entry[i]};
         entry[i][0] = (struct upload_entry){.state = UPLOAD_COMPLETE,
@@ -502,11 +503,10 @@ TEST(what_is_held_is_told_in_words)
 /* More rows than an owner may have are packed in neither form, and nothing of them remains. */
 TEST(more_rows_than_agreed_are_not_packed)
 {
-    struct support_study s CLEAN(support_study_free);
     struct domain *columns CLEAN(domain_free) = NULL;
     struct table *t CLEAN(table_free) = NULL;
     struct bytes packed = {0};
-    NEW_STUDY(&s, NULL, .owners = 1);
+    struct support_study s CLEAN(support_study_free) = STUDY(NULL, .owners = 1);
     OK(pack_domain(&columns, s.study, 0));
     OK(support_table(&t, columns, s.study->owner[0].max_rows + 1, 1));
     assert_int_equal(pack_table(s.study, 0, UPLOAD_RECORDS, t, &packed), ERR_DATA);
@@ -516,18 +516,24 @@ TEST(more_rows_than_agreed_are_not_packed)
 
 /* --- what a key remembers --------------------------------------------------------------------- */
 
+static bool is_pinned(const char *key, const struct study *study, const char *print)
+{
+    bool known;
+    OK(pin_check(key, study, print, &known, NULL));
+    return known;
+}
+
 /* A study under the same name with other terms, and one under another name. */
 TEST(pins_are_replaced_and_kept)
 {
     static const char other_name[] = "study: other\n";
-    struct support_study s CLEAN(support_study_free);
     struct study *changed CLEAN(study_free) = NULL, *other CLEAN(study_free) = NULL;
     char said[2048] = "", expected[1024];
     struct words_text print[3];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     struct bytes text CLEAN(bytes_clear) = {0};
     bool known = true;
-    NEW_STUDY(&s, &log, .owners = 1);
+    struct support_study s CLEAN(support_study_free) = STUDY(&log, .owners = 1);
     const char *key = support_path(&s, "o0.key");
     const char *pins = support_path(&s, "o0.pins");
     assert_true(support_edit(s.path, support_path(&s, "changed.yaml"),
@@ -540,16 +546,13 @@ TEST(pins_are_replaced_and_kept)
     print[1] = study_fingerprint(changed);
     print[2] = study_fingerprint(other);
 
-    OK(pin_check(key, s.study, NULL, &known, &log));
-    assert_false(known);
+    assert_false(is_pinned(key, s.study, NULL));
     OK(pin_set(key, s.study, &log));
     OK(pin_set(key, other, &log));
-    OK(pin_check(key, s.study, NULL, &known, &log));
-    assert_true(known);
+    assert_true(is_pinned(key, s.study, NULL));
     assert_int_equal(pin_check(key, changed, NULL, &known, &log), ERR_MISMATCH);
     support_says(said, "this key knows the study test by other terms");
-    OK(pin_check(key, changed, print[1].text, &known, &log));
-    assert_false(known);
+    assert_false(is_pinned(key, changed, print[1].text));
     OK(pin_set(key, changed, &log)); /* replaces the first */
     OK(file_read(pins, 4096, &text, &log));
     bytes_put_u8(&text, 0);
@@ -559,22 +562,18 @@ TEST(pins_are_replaced_and_kept)
 
     /* a last line that an editor left without a line end */
     OK(file_write(pins, 0600, text.data, text.size - 2, &log));
-    OK(pin_check(key, changed, NULL, &known, &log));
-    assert_true(known);
+    assert_true(is_pinned(key, changed, NULL));
     OK(pin_set(key, other, &log));
-    OK(pin_check(key, changed, NULL, &known, &log));
-    assert_true(known);
-    OK(pin_check(key, other, NULL, &known, &log));
-    assert_true(known);
+    assert_true(is_pinned(key, changed, NULL));
+    assert_true(is_pinned(key, other, NULL));
 }
 
 TEST(pins_that_cannot_be_read_or_written_are_told)
 {
-    struct support_study s CLEAN(support_study_free);
     char said[2048] = "", key[SUPPORT_PATH], path[FILE_PATH], longer[FILE_PATH + 8];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     bool known;
-    NEW_STUDY(&s, &log, .owners = 1);
+    struct support_study s CLEAN(support_study_free) = STUDY(&log, .owners = 1);
     OK(pin_beside("here/key", ".pins", path, &log));
     assert_string_equal(path, "here/key.pins");
     OK(pin_beside("here/a.key", ".pins", path, &log));
@@ -589,8 +588,7 @@ TEST(pins_that_cannot_be_read_or_written_are_told)
     support_study_file(&s, "o0.key", key);
     assert_int_equal(mkdir(support_path(&s, "o0.pins"), 0700), 0);
     said[0] = '\0';
-    assert_int_equal(pin_check(key, s.study, NULL, &known, &log), ERR_SYSTEM);
-    support_says(said, "o0.pins: Is a directory");
+    GIVES(pin_check(key, s.study, NULL, &known, &log), ERR_SYSTEM, said, "o0.pins: Is a directory");
     assert_int_equal(pin_set(key, s.study, &log), ERR_SYSTEM);
     support_says(said, "the terms cannot be remembered beside the key; give them each time");
     assert_int_equal(rmdir(support_path(&s, "o0.pins")), 0);
@@ -629,10 +627,9 @@ static struct book_sum sum_of(const char *path, const struct book_entry *but,
 
 TEST(a_book_counts_each_study_once)
 {
-    struct support_study s CLEAN(support_study_free);
     const struct book_entry one = entry("one", BOOK_SENT, 1), other = entry("other", BOOK_SENT, 1);
     struct book_entry changed = one;
-    NEW_STUDY(&s, NULL, .owners = 1);
+    struct support_study s CLEAN(support_study_free) = STUDY(NULL, .owners = 1);
     const char *path = support_path(&s, "o0.book");
     assert_int_equal(sum_of(path, NULL, NULL).studies, 0);
     assert_true(sum_of(path, NULL, NULL).epsilon <= 0);
@@ -679,9 +676,8 @@ TEST(a_book_counts_each_study_once)
 /* What noise misses costs 1 + e^epsilon times as much, with the epsilon of all studies together. */
 TEST(slack_grows_with_the_sum)
 {
-    struct support_study s CLEAN(support_study_free);
     const struct book_entry one = entry("one", BOOK_SENT, 3);
-    NEW_STUDY(&s, NULL, .owners = 1);
+    struct support_study s CLEAN(support_study_free) = STUDY(NULL, .owners = 1);
     const char *path = support_path(&s, "o0.book");
     for (unsigned i = 0; i < 8; i++)
         in_book(path, (const char[]){(char)('a' + i), '\0'}, BOOK_SENT, 3);
@@ -696,9 +692,9 @@ TEST(slack_grows_with_the_sum)
 TEST(a_books_line_gives_what_its_study_promises)
 {
     static const char *const part[] = {"    max_rows: 3000\n    as: records\n"};
-    struct support_study s CLEAN(support_study_free);
     struct ledger_limits limits;
-    NEW_STUDY(&s, NULL, .owners = 1, .two = true, .epsilon = 3, .part = part);
+    struct support_study s CLEAN(support_study_free) = STUDY(NULL, .owners = 1, .two = true,
+                                                             .epsilon = 3, .part = part);
     OK(price_limits(s.study, &limits, NULL));
     const struct book_entry e = book_entry_of(s.study, &limits, BOOK_SENT);
     const double rho = budget_rho(s.study->accounting, e.epsilon - e.epsilon_slack,
@@ -734,13 +730,11 @@ TEST(a_book_that_is_damaged_is_refused_by_its_line)
         {"epsilon 2 ", "epsilon 2  "},
         {"epsilon 2 ", "\n"},
     };
-    struct support_study s CLEAN(support_study_free);
     struct bytes text CLEAN(bytes_clear) = {0};
     struct book b CLEAN(book_clear) = {0};
-    char said[2048] = "";
-    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    LOG_INTO(log, said, LOG_ERROR);
     unsigned taken = 0;
-    NEW_STUDY(&s, NULL, .owners = 1);
+    struct support_study s CLEAN(support_study_free) = STUDY(NULL, .owners = 1);
     const char *path = support_path(&s, "book");
     in_book(path, "one", BOOK_SENT, 1);
     in_book(path, "two", BOOK_SENT, 2);
@@ -771,8 +765,7 @@ TEST(a_book_that_is_damaged_is_refused_by_its_line)
      */
     OK(file_write(path, 0600, text.data, text.size - 9, NULL));
     in_book(path, "three", BOOK_SENT, 1);
-    assert_int_equal(book_load(&b, path, &log), ERR_STUDY);
-    support_says(said, "book:5: this is not an entry");
+    GIVES(book_load(&b, path, &log), ERR_STUDY, said, "book:5: this is not an entry");
     file_says(path, "\n2027-01-15T08:00:00Z sent three ");
 }
 
@@ -792,11 +785,10 @@ static enum err load_edited(const struct support_study *s, const char *find, con
 
 TEST(a_secret_is_made_once_and_only_a_whole_one_is_taken)
 {
-    struct support_study s CLEAN(support_study_free);
     LOG_INTO(log, said, LOG_ERROR);
     uint8_t *again = NULL, *first CLEAN(secret_release) = NULL;
     struct bytes text CLEAN(bytes_clear) = {0};
-    NEW_STUDY(&s, &log, .owners = 1);
+    struct support_study s CLEAN(support_study_free) = STUDY(&log, .owners = 1);
     const char *path = support_path(&s, "secret");
     OK(owner_secret_load(&first, path, s.study, &log));
     assert_null(first);

@@ -15,30 +15,32 @@
 
 #include <stdatomic.h>
 
+static char logged[2048];
+
 struct parcel_scene {
     struct support_study s;
     struct identity *me, *server[STUDY_SERVERS_MOST];
     struct identity *secret[STUDY_SERVERS_MOST];
     struct upload parts[3];
-    char words[2048];
     struct log log;
 };
 
-static void scene_new(struct parcel_scene *c)
+static struct parcel_scene scene_new(void)
 {
     struct bytes packed CLEAN(bytes_clear) = {0};
-    *c = (struct parcel_scene){.log = {.level = LOG_WARN}};
-    c->log.buffer = c->words;
-    c->log.buffer_size = sizeof c->words;
-    NEW_STUDY(&c->s, &quiet, .owners = 2, .seals = true);
-    OK(identity_load(&c->me, file(c, "o0.key"), &quiet));
+    struct parcel_scene c = {
+        .log = {.buffer = logged, .buffer_size = sizeof logged, .level = LOG_WARN}};
+    logged[0] = '\0';
+    c.s = STUDY(&quiet, .owners = 2, .seals = true);
+    OK(identity_load(&c.me, file(&c, "o0.key"), &quiet));
     for (unsigned i = 0; i < 3; i++) {
-        OK(identity_load(&c->server[i], file(c, "s%u.key", i), &quiet));
-        OK(sealing_load(&c->secret[i], c->s.study, i, file(c, "s%u.seal", i), &quiet));
+        OK(identity_load(&c.server[i], file(&c, "s%u.key", i), &quiet));
+        OK(sealing_load(&c.secret[i], c.s.study, i, file(&c, "s%u.seal", i), &quiet));
     }
     assert_non_null(bytes_extend(&packed, MESSAGE_PART_MAX + 9));
-    OK(upload_make(c->parts, &three_split, c->me, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                   c->s.study, UPLOAD_RECORDS, &packed));
+    OK(upload_make(c.parts, &three_split, c.me, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                   c.s.study, UPLOAD_RECORDS, &packed));
+    return c;
 }
 
 static void scene_free(struct parcel_scene *c)
@@ -55,8 +57,8 @@ static void scene_free(struct parcel_scene *c)
 /* What was logged since the last time. */
 static void says(struct parcel_scene *c, const char *words)
 {
-    support_says(c->words, words);
-    c->words[0] = '\0';
+    support_says(logged, words);
+    logged[0] = '\0';
 }
 
 static void make(struct parcel_scene *c, uint64_t serial, struct bytes *file)
@@ -75,10 +77,9 @@ static enum err parse(struct parcel_scene *c, struct parcel *p, const struct byt
 
 TEST(a_parcel_has_the_messages_that_share_sends)
 {
-    struct parcel_scene c CLEAN(scene_free);
+    struct parcel_scene c CLEAN(scene_free) = scene_new();
     struct bytes file CLEAN(bytes_clear) = {0}, all CLEAN(bytes_clear) = {0};
     struct parcel p CLEAN(parcel_clear) = {0};
-    scene_new(&c);
     make(&c, 77, &file);
     OK(parse(&c, &p, &file, file.size));
     for (unsigned i = 0; i < 3; i++) {
@@ -103,15 +104,13 @@ TEST(a_parcel_has_the_messages_that_share_sends)
                 bytes_put(&all, found.message + 25, found.size - 25);
         }
     }
-    assert_int_equal(all.size, c.parts[1].vector.size);
-    assert_memory_equal(all.data, c.parts[1].vector.data, all.size);
+    SAME_BYTES(&all, c.parts[1].vector.data, c.parts[1].vector.size);
 }
 
 TEST(what_is_no_parcel_of_this_study_is_refused)
 {
-    struct parcel_scene c CLEAN(scene_free);
+    struct parcel_scene c CLEAN(scene_free) = scene_new();
     struct bytes file CLEAN(bytes_clear) = {0};
-    scene_new(&c);
     make(&c, 1, &file);
     for (size_t n = 0; n <= file.size + 1; n += n < 400 || n + 9 > file.size ? 1 : 1009) {
         struct parcel p CLEAN(parcel_clear) = {0};
@@ -153,10 +152,9 @@ static void answer(struct parcel_scene *c, const struct parcel *p, bool fails,
 /* The reply's signature is over the block, so a parcel made anew needs answers of its own. */
 TEST(an_old_answer_is_none_to_a_new_block)
 {
-    struct parcel_scene c CLEAN(scene_free);
+    struct parcel_scene c CLEAN(scene_free) = scene_new();
     struct bytes file[2] = {{0}}, kept CLEAN(bytes_clear) = {0};
     struct parcel p[2];
-    scene_new(&c);
     for (unsigned k = 0; k < 2; k++) { /* the second with the same serial, even */
         make(&c, 1, &file[k]);
         OK(parse(&c, &p[k], &file[k], file[k].size));
@@ -239,13 +237,12 @@ static enum err carry_cut(struct cut_answers *a, struct courier *courier, size_t
 /* Whichever byte an answer ends at, a carrier says so, and goes on from what the server has. */
 TEST(an_answer_that_is_cut_loses_nothing)
 {
-    struct cut_answers a = {.size = SIZE_MAX};
+    struct cut_answers a = {.c = scene_new(), .size = SIZE_MAX};
     struct identity *stranger CLEAN(identity_free) = NULL;
     struct bytes file CLEAN(bytes_clear) = {0};
     struct courier *courier CLEAN(courier_free) = NULL;
     struct progress progress = {0};
     struct gates *gates;
-    scene_new(&a.c);
     make(&a.c, 1, &file);
     OK(parse(&a.c, &a.p, &file, file.size));
     OK(identity_new(&stranger, &quiet));
@@ -281,12 +278,11 @@ TEST(an_answer_that_is_cut_loses_nothing)
 
 TEST(a_sealing_key_is_for_one_server_and_study)
 {
-    struct parcel_scene c CLEAN(scene_free);
+    struct parcel_scene c CLEAN(scene_free) = scene_new();
     struct study *study CLEAN(study_free) = NULL;
     struct bytes text CLEAN(bytes_clear) = {0};
     char line[SEALING_TEXT_SIZE], *first, *second;
     struct identity *secret = NULL;
-    scene_new(&c);
     assert_int_equal(sealing_new(c.s.study, c.me, file(&c, "x.seal"), line, &c.log), ERR_AUTH);
     says(&c, "not one of the study's servers'");
     assert_int_equal(sealing_new(c.s.study, c.server[0], file(&c, "s0.seal"), line, &c.log),
@@ -319,9 +315,8 @@ TEST(a_sealing_key_is_for_one_server_and_study)
 
 TEST(serials_grow_whatever_the_clock_says)
 {
-    struct parcel_scene c CLEAN(scene_free);
+    struct parcel_scene c CLEAN(scene_free) = scene_new();
     struct serial s, later = {.last = UINT64_MAX / 4, .upload = {1}};
-    scene_new(&c);
     const char *path = file(&c, "o0.test.serial");
     OK(serial_load(&s, path, &c.log));
     assert_int_equal(s.last, 0);
@@ -342,8 +337,7 @@ TEST(strangers_and_carriers_have_bounds_of_their_own)
 {
     struct study study = {.owners = 2};
     const struct site site = {.study = &study};
-    struct parcels *p CLEAN(parcels_free) = NULL;
-    OK(parcels_new(&p, &site, NULL));
+    struct parcels *p CLEAN(parcels_free) = MADE(parcels, parcels_new, &site, NULL);
     assert_true(parcels_may(p));
     parcels_spent(p, 0.1);
     assert_true(parcels_may(p));

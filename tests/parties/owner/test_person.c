@@ -169,9 +169,8 @@ TEST(a_table_is_sorted_and_bounded_by_key)
     static const size_t left[] = {0, 4, 7, 8, 8}, surplus[] = {8, 4, 1, 0, 0};
     struct domain *d CLEAN(domain_free) = support_domain(eight, 1);
     for (size_t most = 1; most < 5; most++) {
-        struct table *t CLEAN(table_free) = NULL;
         size_t beyond, at = 0, rank = 0;
-        OK(table_new(&t, d, 0));
+        struct table *t CLEAN(table_free) = MADE(table, table_new, d, 0);
         OK(table_keep_keys(t));
         for (uint16_t i = 0; i < 8; i++) {
             OK(table_append(t, &i));
@@ -249,8 +248,7 @@ TEST(an_upload_has_sorted_keys_and_is_that_of_the_same_rows_in_sql)
     static const char *const part[] = {"    max_rows: 100\n    pad_to: 130\n", NULL, NULL};
     struct support_study plain CLEAN(support_study_free), s CLEAN(support_study_free);
     struct bytes csv CLEAN(bytes_clear) = {0}, sql CLEAN(bytes_clear) = {0};
-    char words[2000];
-    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_WARN};
+    LOG_INTO(log, words, LOG_WARN);
     uint64_t last = 0;
     size_t persons = 0;
     words[0] = '\0';

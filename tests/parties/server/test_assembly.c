@@ -19,7 +19,7 @@ struct assembly_scene {
 static void scene_new(struct assembly_scene *c)
 {
     memset(c, 0, sizeof *c);
-    NEW_STUDY(&c->s, NULL, .owners = 1);
+    c->s = STUDY(NULL, .owners = 1);
     OK(assembly_start(&c->a, c->s.study));
 }
 

@@ -30,7 +30,7 @@ struct liars_lists {
 static void open_stores(struct stores_bench *b, const char *more)
 {
     static const char *const part[] = {"    max_rows: 900\n", "    max_rows: 900\n"};
-    NEW_STUDY(&b->s, &quiet, .owners = 2, .part = part, .more = more);
+    b->s = STUDY(&quiet, .owners = 2, .part = part, .more = more);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         OK(identity_load(&b->server[i], file(b, "s%u.key", i), &quiet));
         OK(open_store(b, i));

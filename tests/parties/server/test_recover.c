@@ -228,10 +228,9 @@ static void scene_free(struct recover_scene *c)
 
 static enum err recover(struct recover_scene *c, uint64_t *from, uint64_t *to, char words[4096])
 {
-    struct netio *netio CLEAN(netio_free) = NULL;
     struct log log = {.buffer = words, .buffer_size = 4096, .level = LOG_WARN};
     enum err e;
-    OK(netio_new(&netio, &quiet));
+    struct netio *netio CLEAN(netio_free) = MADE(netio, netio_new, &quiet);
     {
         const struct recover_terms terms = {.study = c->b.s.study,
                                             .me = c->b.server[0],

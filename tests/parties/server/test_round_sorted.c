@@ -68,7 +68,7 @@ static struct sorted_sorting sorting_new(const char *more)
 {
     static const char *const part[] = {"    max_rows: 900\n", "    max_rows: 900\n"};
     struct sorted_sorting s = {0};
-    NEW_STUDY(&s.b.s, &quiet, .owners = OWNERS, .part = part, .enforce = 1, .more = more);
+    s.b.s = STUDY(&quiet, .owners = OWNERS, .part = part, .enforce = 1, .more = more);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         OK(identity_load(&s.b.server[i], support_path(&s.b.s, "s%u.key", i), &quiet));
         OK(open_store(&s.b, i));

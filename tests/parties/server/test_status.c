@@ -236,8 +236,7 @@ TEST(a_place_that_is_none_is_told)
     struct status_room r;
     room_new(&r);
     for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
-        char words[1024] = "";
-        struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_WARN};
+        LOG_INTO(log, words, LOG_WARN);
         struct http *http CLEAN(http_stop) = NULL;
         enum err e = http_start(&http, places[k].where, &r.status, &log);
         if (e != places[k].e || strstr(words, places[k].says) == NULL)
@@ -249,14 +248,13 @@ TEST(a_place_that_is_none_is_told)
 TEST(the_pages_may_be_on_ipv6)
 {
     struct status_room r;
-    struct http *http CLEAN(http_stop) = NULL;
     char where[32], words[512] = "";
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_WARN};
     uint16_t port = support_ports(1);
     support_needs(support_has_ipv6(), "no IPv6 on this machine's loopback");
     room_new(&r);
     snprintf(where, sizeof where, "[::1]:%u", port);
-    OK(http_start(&http, where, &r.status, &log));
+    struct http *http CLEAN(http_stop) = MADE(http, http_start, where, &r.status, &log);
     assert_string_equal(words, "");
     int fd = support_connect("::1", port);
     assert_int_equal(write(fd, "POST /healthz HTTP/1.0\r\nContent-Length: 2\r\n\r\nhi", 47), 47);
@@ -340,13 +338,11 @@ TEST(a_probe_says_what_the_page_says)
     OK(http_probe(where, &log));
     assert_string_equal(words, "");
     atomic_store(&r.status.worker_ended, true);
-    assert_int_equal(http_probe(where, &log), ERR_PEER);
-    support_says(words, "error: the server at ");
+    GIVES(http_probe(where, &log), ERR_PEER, words, "error: the server at ");
     support_says(words, "the thread that computes");
     http_stop(&http);
     words[0] = '\0';
-    assert_int_equal(http_probe(where, &log), ERR_PEER);
-    support_says(words, "no server shows its status");
+    GIVES(http_probe(where, &log), ERR_PEER, words, "no server shows its status");
 }
 
 /* Those who say nothing, or half of a request, give way in the order in which they came. */

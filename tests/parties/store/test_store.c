@@ -181,8 +181,7 @@ TEST(a_vector_may_come_in_parts)
     assert_true(complete && held == n);
     OK(store_unforwarded(b.store[1], first_id, &back, &found));
     assert_true(found);
-    assert_int_equal(back.vector.size, n);
-    assert_memory_equal(back.vector.data, p, n);
+    SAME_BYTES(&back.vector, p, n);
 }
 
 /* Looks at each upload instead of using indices. */
@@ -309,10 +308,9 @@ TEST(what_was_counted_is_purged_with_uploads)
 {
     struct stores_bench b CLEAN(bench_free) = bench_new();
     struct bytes statement CLEAN(bytes_clear) = {0};
-    struct upload_entry entry;
     bool complete;
     OK(store_put(b.store[0], &b.parts[0], false, &complete));
-    entry = entry_of(&b, 0);
+    struct upload_entry entry = entry_of(&b, 0);
     OK(store_put_counted(b.store[0], entry.digest,
                          &(struct bytes){.data = (uint8_t[]){9}, .size = 1}));
     assert_true(counted_of(&b, entry.digest) > 0);

@@ -209,11 +209,10 @@ TEST(a_last_debit_can_be_dropped)
 static void stage_forged(struct store *store, const struct store_round *r,
                          const struct ledger_limits *with, unsigned spent)
 {
-    struct ledger *after CLEAN(ledger_free) = NULL;
     mpq_t cost;
     mpq_init(cost);
     mpq_set_ui(cost, spent, 1);
-    OK(ledger_new(&after, with, &quiet));
+    struct ledger *after CLEAN(ledger_free) = MADE(ledger, ledger_new, with, &quiet);
     OK(ledger_debit(after, cost, &quiet));
     OK(stage_with(store, r, after));
     mpq_clear(cost);
@@ -359,8 +358,7 @@ TEST(noise_is_sealed_and_wiped_once_the_next_is_bound)
     struct stores_bench b CLEAN(bench_free) = bench_new();
     OK(debit(b.store[0], &first, 1));
     OK(store_noise(b.store[0], &first, &noise));
-    assert_int_equal(noise.size, 20);
-    assert_memory_equal(noise.data, "these are the shares", 20);
+    SAME_BYTES(&noise, "these are the shares", 20);
     wrong.uploads[0] ^= 1;
     assert_int_equal(store_noise(b.store[0], &wrong, &noise), ERR_AUTH);
     assert_int_equal(store_noise(b.store[0], &second, &noise), ERR_LOST);

@@ -18,12 +18,12 @@ static const char domain[] = "domain:\n"
 static char *said_of(double rows, double sigma, uint32_t ages)
 {
     struct domain_attribute grouped[4];
-    struct support_study s CLEAN(support_study_free);
     char *text = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&text, &n);
     assert_non_null(out);
-    NEW_STUDY(&s, NULL, .domain = domain, .rounds = 1, .epsilon = 4);
+    struct support_study s CLEAN(support_study_free) = STUDY(NULL, .domain = domain, .rounds = 1,
+                                                             .epsilon = 4);
     memcpy(grouped, s.study->domain->attribute, sizeof grouped);
     grouped[0].size = ages;
     fine_print(out, s.study, &(struct domain){.attributes = 4, .attribute = grouped}, rows, sigma);
@@ -57,7 +57,7 @@ TEST(so_many_bins_have_enough_rows)
 
 TEST(columns_that_are_too_fine_are_named)
 {
-    char *text = said(5000, 20);
+    char *text CLEAN(memory_release) = said(5000, 20);
     expect(text,
            "  age: 100 values of about 50 rows, each with noise of +-40:\n"
            "    80 % of them; with 62 bins it would be 50 %\n",
@@ -88,7 +88,6 @@ TEST(columns_that_are_too_fine_are_named)
     text = said(1e6, 1);
     expect(text, "+-", false);
     expect(text, " marginals of the workload", false);
-    free(text);
 }
 
 /* --- rounds ----------------------------------------------------------------------------------- */

@@ -44,13 +44,12 @@ static void expect(struct fixture *f, outline_reader *read, const char *csv, con
 {
     struct outline o CLEAN(outline_clear) = {0};
     struct bytes out CLEAN(bytes_clear) = {0};
-    const char *domain;
     OK(file_write(f->path, 0600, csv, strlen(csv), NULL));
     OK(read(&o, f->path, &f->log));
     assert_string_equal(o.from, from);
     outline_write(&o, &out);
     bytes_put_u8(&out, 0);
-    domain = strstr((const char *)out.data, "domain:\n");
+    const char *domain = strstr((const char *)out.data, "domain:\n");
     assert_non_null(domain);
     assert_string_equal(domain + strlen("domain:\n"), columns);
 }
@@ -213,8 +212,7 @@ static void clause_says(const char *clause, const char *expected)
     struct outline o CLEAN(outline_clear) = {0};
     char said[256] = "";
     for (size_t i = 0; i < 3; i++) {
-        struct outline_column *c;
-        OK(outline_next(&o, names[i], &c));
+        struct outline_column *c = MADE_LAST(outline_column, outline_next, &o, names[i]);
         c->kind = kinds[i];
         outline_add(&c->missing, "");
     }
@@ -266,10 +264,9 @@ TEST(constraints_are_read_as_engines_write_them)
 TEST(a_definition_is_taken_apart)
 {
     struct outline o CLEAN(outline_clear) = {0};
-    struct outline_column *c;
     char text[] = "CREATE TABLE \"v, (w)\" (a integer, t text CHECK (t IN ('x, y', 'z)')), "
                   "CONSTRAINT n CHECK (a > 0 AND a <= 5))";
-    OK(outline_next(&o, "a", &c));
+    struct outline_column *c = MADE_LAST(outline_column, outline_next, &o, "a");
     OK(outline_next(&o, "t", &c));
     o.column[0].kind = OUTLINE_WHOLE;
     outline_definition(&o, text);
@@ -285,13 +282,12 @@ static void written_from_a_codebook(struct fixture *f, bool provider)
 {
     static const char csv[] = "name,kind,values\nage,integer,0-99\nsex,,f|m\n";
     struct outline o CLEAN(outline_clear) = {0};
-    struct study *s CLEAN(study_free) = NULL;
     char path[80];
     snprintf(path, sizeof path, "%s/study.yaml", f->folder);
     OK(file_write(f->path, 0600, csv, strlen(csv), NULL));
     OK(outline_codebook(&o, f->path, &f->log));
     OK(study_write_template(path, &o, provider, true, &f->log));
-    OK(study_load_draft(&s, path, &f->log));
+    struct study *s CLEAN(study_free) = MADE(study, study_load_draft, path, &f->log);
     assert_string_equal(s->columns_from, "the codebook t.csv");
     assert_int_equal(s->domain->attributes, 2);
     assert_int_equal(s->domain->attribute[0].values, 10);

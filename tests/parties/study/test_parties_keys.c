@@ -106,10 +106,9 @@ TEST(a_key_has_one_text)
 TEST(one_identity_cannot_vouch_for_anothers_curve_key)
 {
     struct keys_fixture *f = *state;
-    struct identity *other;
     struct public_identity mixed, back;
     char text[IDENTITY_TEXT_SIZE];
-    OK(identity_new(&other, NULL));
+    struct identity *other = MADE(identity, identity_new, NULL);
     assert_false(public_identity_equal(&other->public, &f->id->public));
     mixed = f->id->public;
     memcpy(mixed.curve, other->public.curve, sizeof mixed.curve);
@@ -198,12 +197,11 @@ TEST(signatures_keep_to_their_label)
 TEST(file_round_trip)
 {
     struct keys_fixture *f = *state;
-    struct identity *back CLEAN(identity_free) = NULL;
     struct stat st;
     OK(identity_save(f->id, f->path, false, &f->log));
     assert_int_equal(stat(f->path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
-    OK(identity_load(&back, f->path, &f->log));
+    struct identity *back CLEAN(identity_free) = MADE(identity, identity_load, f->path, &f->log);
     assert_memory_equal(back, f->id, sizeof *back);
 }
 
@@ -213,8 +211,7 @@ TEST(a_key_is_never_replaced_by_accident)
     struct identity *other CLEAN(identity_free) = NULL, *back CLEAN(identity_free) = NULL;
     OK(identity_new(&other, NULL));
     OK(identity_save(f->id, f->path, false, &f->log));
-    assert_int_equal(identity_save(other, f->path, false, &f->log), ERR_SYSTEM);
-    support_says(f->sink, "left alone");
+    GIVES(identity_save(other, f->path, false, &f->log), ERR_SYSTEM, f->sink, "left alone");
     OK(identity_load(&back, f->path, &f->log));
     assert_true(public_identity_equal(&back->public, &f->id->public));
     identity_free(&back);
@@ -333,8 +330,7 @@ TEST(what_is_no_file_is_named)
 {
     struct keys_fixture *f = *state;
     struct identity *back;
-    assert_int_equal(identity_load(&back, f->path, &f->log), ERR_SYSTEM);
-    support_says(f->sink, f->path);
+    GIVES(identity_load(&back, f->path, &f->log), ERR_SYSTEM, f->sink, f->path);
     assert_int_equal(identity_load(&back, f->folder, &f->log), ERR_STUDY);
     /* an existing file that cannot be read */
     f->sink[0] = '\0';
@@ -347,12 +343,11 @@ TEST(what_is_no_file_is_named)
 TEST(fingerprints_are_short_and_stable)
 {
     struct keys_fixture *f = *state;
-    struct identity *other CLEAN(identity_free) = NULL;
     uint8_t digest[32];
     const struct words_text a = public_identity_fingerprint(&f->id->public);
     assert_int_equal(strlen(a.text), 23);
     assert_int_equal(strspn(a.text, "0123456789abcdefghjkmnpqrstvwxyz-"), 23);
-    OK(identity_new(&other, NULL));
+    struct identity *other CLEAN(identity_free) = MADE(identity, identity_new, NULL);
     assert_string_not_equal(a.text, public_identity_fingerprint(&other->public).text);
     memset(digest, 0xff, sizeof digest);
     assert_string_equal(identity_groups(digest, 6).text, "zzzzz-zzzzz-zzzzz-zzzzz-zzzzz-zzzzz");

@@ -93,10 +93,9 @@ TEST(bins_are_read)
 static void assert_edges(struct parse_fixture *f, size_t column, const char *find,
                          const char *replace, double (*edge)(int k, int n), int n)
 {
-    struct study *s CLEAN(study_free) = NULL;
     char text[100];
     snprintf(text, sizeof text, "%s\n    bins: %d", replace, n);
-    OK(parse_edit(f, find, text, &s));
+    struct study *s CLEAN(study_free) = MADE_LAST(study, parse_edit, f, find, text);
     for (int k = 0; k < n; k++)
         assert_true(s->domain->attribute[column].edges[k] == edge(k, n));
 }
@@ -173,8 +172,7 @@ TEST(what_is_impossible_is_read)
     static const uint32_t cells[] = {7 * 4 + 1, 7 * 4 + 3, 8 * 4 + 1, 8 * 4 + 3};
     struct parse_fixture *f = *state;
     for (size_t i = 0; i < 2; i++) {
-        struct study *s CLEAN(study_free) = NULL;
-        OK(parse_edit(f, "workload:", same[i], &s));
+        struct study *s CLEAN(study_free) = MADE_LAST(study, parse_edit, f, "workload:", same[i]);
         assert_int_equal(s->zeros, 2);
         const struct workload_zeros *two = &s->zero[i];
         const struct workload_zeros *one = &s->zero[1 - i];
@@ -281,9 +279,8 @@ TEST(bounds_give_the_bits_of_counts)
     struct parse_fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[64];
-        struct study *s CLEAN(study_free) = NULL;
         snprintf(text, sizeof text, "max_rows: %s", cases[i].rows);
-        OK(parse_edit(f, "max_rows: 500", text, &s));
+        struct study *s CLEAN(study_free) = MADE_LAST(study, parse_edit, f, "max_rows: 500", text);
         assert_int_equal(s->owner[0].bits, cases[i].bits);
         assert_int_equal(s->count_bits, cases[i].count_bits);
     }
@@ -338,7 +335,6 @@ TEST(the_forms_that_bounds_carry)
 TEST(large_marginals_have_no_records)
 {
     struct parse_fixture *f = *state;
-    struct study *s;
     struct bytes b CLEAN(bytes_clear) = edited(base_text, "attributes: [age, ward]",
                                                "attributes: [age, ward, a, b, c]");
     struct bytes c CLEAN(bytes_clear) = edited(
@@ -348,7 +344,7 @@ TEST(large_marginals_have_no_records)
         "  - {name: c, kind: integer, min: 0, max: 1}\nworkload:");
     struct bytes d CLEAN(bytes_clear) = edited((const char *)c.data, "max_rows: 300",
                                                "max_rows: 300, as: records");
-    OK(parse_text(f, (const char *)c.data, &s));
+    struct study *s = MADE_LAST(study, parse_text, f, (const char *)c.data);
     assert_int_equal(study_records_bytes(s, 0), UINT64_MAX);
     assert_false(s->owner[0].records);
     assert_int_equal(study_form_bytes(s, 0, 0), 0);
@@ -409,12 +405,11 @@ TEST(bounds_are_of_all_owners_that_may_come)
 {
     struct parse_fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
-    struct bounds *b CLEAN(bounds_free) = NULL;
     uint64_t cell = 0, rows = 0;
     OK(parse_edit(f, "rounds: 4",
                   "rounds: 4\nmin_owners: 2\nopen_owners: {issuer: @9, max: 900, max_rows: 70}",
                   &s));
-    OK(bounds_new(&b, s, &f->log));
+    struct bounds *b CLEAN(bounds_free) = MADE(bounds, bounds_new, s, &f->log);
     for (size_t i = 0; i < s->owners; i++) {
         cell += s->owner[i].records ? 0u : 511u; /* of 300 rows, and of 500 */
         rows += s->owner[i].records ? s->owner[i].pad_to : 0;
@@ -524,12 +519,11 @@ TEST(slack_does_not_grow_with_a_large_epsilon)
 /* Of columns with four codes each, all marginals of so many. */
 static struct workload *all_of(struct domain **d, size_t columns, unsigned of)
 {
-    struct workload *w;
     OK(domain_new(d));
     for (size_t a = 0; a < columns; a++)
         OK(domain_add_integer(*d, (const char[]){(char)('a' + a), '\0'}, 0, 3, NULL, DOMAIN_REJECT,
                               NULL));
-    OK(workload_all(&w, *d, of, NULL));
+    struct workload *w = MADE(workload, workload_all, *d, of, NULL);
     return w;
 }
 
@@ -540,12 +534,11 @@ TEST(an_assessment_is_set_aside)
     struct study *base CLEAN(study_free) = NULL, s;
     struct ledger_limits limits, whole;
     struct aim_options o;
-    struct bounds *bounds CLEAN(bounds_free) = NULL;
     struct schedule start, with;
     OK(parse_text(f, base_text, &base));
     s = *base;
     struct price_noise noise = price_noise(&s);
-    OK(bounds_new(&bounds, &s, &f->log));
+    struct bounds *bounds CLEAN(bounds_free) = MADE(bounds, bounds_new, &s, &f->log);
     OK(price_schedule(&s, &start));
     s.assess = 0.2;
     OK(price_limits(&s, &whole, &f->log));
@@ -691,8 +684,7 @@ TEST(an_epsilon_that_buys_no_noise_is_refused)
     for (unsigned k = 0; k < 2; k++) { /* of either method */
         s.rows_per_person = 10000;
         f->log.buffer[0] = '\0';
-        assert_int_equal(price_check_noise(&s, &f->log), ERR_STUDY);
-        support_says(f->sink, "lower rows_per_person");
+        GIVES(price_check_noise(&s, &f->log), ERR_STUDY, f->sink, "lower rows_per_person");
         s.rows_per_person = 1;
         OK(price_check_noise(&s, NULL));
         s.method = STUDY_COPULA;

@@ -137,9 +137,8 @@ TEST(an_attributes_name_changes_the_domain)
     struct parse_fixture *f = *state;
     struct bytes b CLEAN(bytes_clear) = edited(base_text, "name: age", "name: old");
     struct bytes c CLEAN(bytes_clear) = edited((const char *)b.data, "[age, ward]", "[old, ward]");
-    struct study *s CLEAN(study_free) = NULL;
     char got[256];
-    OK(parse_text(f, (const char *)c.data, &s));
+    struct study *s CLEAN(study_free) = MADE_LAST(study, parse_text, f, (const char *)c.data);
     differing(f->base, s, got, sizeof got);
     assert_string_equal(got, "domain");
 }
@@ -220,7 +219,6 @@ TEST(line_ends_and_top_order_change_nothing)
 {
     struct parse_fixture *f = *state;
     struct bytes b CLEAN(bytes_clear) = {0};
-    struct study *s CLEAN(study_free) = NULL;
     const char *rounds = strstr(base_text, "rounds: 4\n");
     size_t before = (size_t)(rounds - base_text);
     /* `rounds` first, and CRLF throughout */
@@ -232,7 +230,7 @@ TEST(line_ends_and_top_order_change_nothing)
             bytes_put_u8(&b, '\r');
         bytes_put_u8(&b, (uint8_t)base_text[i]);
     }
-    OK(parse_text(f, (const char *)b.data, &s));
+    struct study *s CLEAN(study_free) = MADE_LAST(study, parse_text, f, (const char *)b.data);
     assert_true(same_terms(f->base, s));
     assert_true(same_roster(f->base, s));
 }
@@ -292,10 +290,9 @@ TEST(open_owners_are_terms_and_their_tokens_roster)
     OK(parse_edit(f, "rounds: 4", "rounds: 4\nmin_owners: 2\nopen_owners: {issuer: @9, max: 9}",
                   &base));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        struct study *s CLEAN(study_free) = NULL;
         char text[256], got[256];
         snprintf(text, sizeof text, "%s%s", before, others[i].open);
-        OK(parse_edit(f, "rounds: 4", text, &s));
+        struct study *s CLEAN(study_free) = MADE_LAST(study, parse_edit, f, "rounds: 4", text);
         differing(base, s, got, sizeof got);
         assert_string_equal(got, others[i].changes);
     }

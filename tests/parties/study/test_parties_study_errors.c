@@ -14,6 +14,8 @@
 #define PERSON "rounds: 4\nperson: {columns: [who]}\n"
 #define IS_NUMBERS "    kind: numeric\n    edges: [0, 1.5, 3]"
 #define IS_DATES "    kind: date\n    "
+#define IS_YEAR IS_DATES "edges: [2021-01-01, 2022-01-01]"
+#define EDGES "    edges: [0, 1.5, 3]"
 #define BIG                                                                                        \
     "  - {name: big, kind: integer, min: 0, max: 65534}\n"                                         \
     "  - {name: huge, kind: integer, min: 0, max: 65534}\n"
@@ -67,9 +69,8 @@ static const struct mistake mistakes[] = {
     {"values: [a, b, c]\n    missing: \"?\"", "values: [a, b, c]\n    missing: ^[\"?\", b]",
      "'b' is both a value and the missing one"},
     {"    values: [a, b, c]", "    values: [a, b, c]\n    step: ^1", "takes no \"step\""},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    step: ^0", "should be above 0"},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    from: ^2021-01-01",
-     "may be missing where one of them is"},
+    {EDGES, EDGES "\n    step: ^0", "should be above 0"},
+    {EDGES, EDGES "\n    from: ^2021-01-01", "may be missing where one of them is"},
     {"    max: 9", "    max: 9\n    unit: ^day", "takes no \"unit\""},
     {"values: [a, b, c]", "values: [a, b, c]\n    format: ^\"%Y\"", "takes no \"format\""},
     {IS_NUMBERS, IS_DATES "from: 2021-01-01\n    to: 2021-12-31\n    bins: ^monthly",
@@ -88,46 +89,36 @@ static const struct mistake mistakes[] = {
      "more than 65535 of these bins"},
     {IS_NUMBERS, IS_DATES "edges: [2021-01-01, ^2021-01-01, 2022-01-01]",
      "the edge 2021-01-01 does not exceed the one before, 2021-01-01"},
-    {IS_NUMBERS, IS_DATES "edges: [2021-01-01, 2022-01-01]\n    bins: ^2", "takes no \"bins\""},
-    {IS_NUMBERS, IS_DATES "edges: [2021-01-01, 2022-01-01]\n    step: ^7", "takes no \"step\""},
-    {IS_NUMBERS, IS_DATES "edges: [2021-01-01, 2022-01-01]\n    spikes: [^2020-12-31]",
+    {IS_NUMBERS, IS_YEAR "\n    bins: ^2", "takes no \"bins\""},
+    {IS_NUMBERS, IS_YEAR "\n    step: ^7", "takes no \"step\""},
+    {IS_NUMBERS, IS_YEAR "\n    spikes: [^2020-12-31]",
      "the spike 2020-12-31 is not within 2021-01-01 to 2022-01-01"},
-    {IS_NUMBERS, IS_DATES "edges: [2021-01-01, 2022-01-01]\n    unit: ^week", "day, hour, minute"},
-    {IS_NUMBERS, IS_DATES "edges: [2021-01-01, 2022-01-01]\n    format: ^\"%d.%m\"",
-     "needs the year %Y"},
-    {IS_NUMBERS,
-     IS_DATES "edges: [2021-01-01, 2022-01-01]\n    format: [\"%d/%m/%Y\", ^\"%m/%d/%Y\"]",
+    {IS_NUMBERS, IS_YEAR "\n    unit: ^week", "day, hour, minute"},
+    {IS_NUMBERS, IS_YEAR "\n    format: ^\"%d.%m\"", "needs the year %Y"},
+    {IS_NUMBERS, IS_YEAR "\n    format: [\"%d/%m/%Y\", ^\"%m/%d/%Y\"]",
      "'04/03/2021' would be 4 March 2021 in the format '%d/%m/%Y', but 3 April 2021"},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    step: ^one", "should be a number"},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    step: ^1e-13", "12 digits after"},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.25, 1.75, 3]\n    step: ^1",
+    {EDGES, EDGES "\n    step: ^one", "should be a number"},
+    {EDGES, EDGES "\n    step: ^1e-13", "12 digits after"},
+    {EDGES, "    edges: [0, 1.25, 1.75, 3]\n    step: ^1",
      "from 1.25 to 1.75 holds no multiple of the step 1"},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    spikes: ^0", "should be a list"},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    spikes: ^[]", "has 0 items"},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    spikes: [1, ^1.0]", "1 comes twice"},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    spikes: [0, ^4]", "not within 0 to 3"},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    spikes: [^a]", "should be a number"},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    step: ^1\n    spikes: [0.5]",
-     "from 0.5 to 0.5 holds no multiple"},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    tail: ^exponentiall",
-     "did you mean \"exponential\""},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    tail: ^[]", "tail is a list"},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    tail: ^{}",
-     "lacks the key \"typical\""},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    tail: {^mean: 2}", "typical"},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    tail: {typical: ^3}",
-     "3 is not typical of the bin from 1.5 to 3"},
-    {"    edges: [0, 1.5, 3]",
-     "    edges: [0, 1, 3]\n    spikes: [3]\n    step: 1\n    tail: {typical: ^2.5}",
+    {EDGES, EDGES "\n    spikes: ^0", "should be a list"},
+    {EDGES, EDGES "\n    spikes: ^[]", "has 0 items"},
+    {EDGES, EDGES "\n    spikes: [1, ^1.0]", "1 comes twice"},
+    {EDGES, EDGES "\n    spikes: [0, ^4]", "not within 0 to 3"},
+    {EDGES, EDGES "\n    spikes: [^a]", "should be a number"},
+    {EDGES, EDGES "\n    step: ^1\n    spikes: [0.5]", "from 0.5 to 0.5 holds no multiple"},
+    {EDGES, EDGES "\n    tail: ^exponentiall", "did you mean \"exponential\""},
+    {EDGES, EDGES "\n    tail: ^[]", "tail is a list"},
+    {EDGES, EDGES "\n    tail: ^{}", "lacks the key \"typical\""},
+    {EDGES, EDGES "\n    tail: {^mean: 2}", "typical"},
+    {EDGES, EDGES "\n    tail: {typical: ^3}", "3 is not typical of the bin from 1.5 to 3"},
+    {EDGES, "    edges: [0, 1, 3]\n    spikes: [3]\n    step: 1\n    tail: {typical: ^2.5}",
      "2.5 is not typical of the bin from 1 to 2"},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1, 2]\n    step: 1\n    tail: {typical: ^2}",
-     "not typical"},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 3]\n    step: 4\n    tail: ^exponential",
-     "every bin holds one number"},
-    {"    edges: [0, 1.5, 3]",
-     "    edges: [0, 1.5, 3]\n    missing: ^[\"\", \"1\"]\n    spikes: [1]",
+    {EDGES, "    edges: [0, 1, 2]\n    step: 1\n    tail: {typical: ^2}", "not typical"},
+    {EDGES, "    edges: [0, 3]\n    step: 4\n    tail: ^exponential", "every bin holds one number"},
+    {EDGES, EDGES "\n    missing: ^[\"\", \"1\"]\n    spikes: [1]",
      "both a value and the missing one"},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 6]\n    missing: [\"\", \"2\"]\n    step: ^1",
+    {EDGES, "    edges: [0, 6]\n    missing: [\"\", \"2\"]\n    step: ^1",
      "2 is missing, and amid the numbers of the bin from 0 to 6; put an edge there"},
     {"    outside: clip", "    outside: ^clp", "did you mean \"clip\""},
     {"    outside: clip", "    outside: ^missing", "needs \"missing\" beside it"},
@@ -167,10 +158,10 @@ static const struct mistake mistakes[] = {
     {"edges: [0, 1.5, 3]", "edges: [0, 1.5, ^inf]", "should be a number"},
     {"edges: [0, 1.5, 3]", "edges: [0, ^0x1, 3]", "should be a number"},
     {"edges: [0, 1.5, 3]", "edges: [0, 1.5, ^1e999]", "should be from"},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    min: ^1", "takes no \"min\""},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    values: ^[a]", "takes no \"values\""},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    max: ^1", "takes no \"max\""},
-    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    bins: ^1", "takes no \"bins\""},
+    {EDGES, EDGES "\n    min: ^1", "takes no \"min\""},
+    {EDGES, EDGES "\n    values: ^[a]", "takes no \"values\""},
+    {EDGES, EDGES "\n    max: ^1", "takes no \"max\""},
+    {EDGES, EDGES "\n    bins: ^1", "takes no \"bins\""},
     {"    min: 10\n", "    min: ^ten\n", "should be a number"},
     {"    max: 20", "    max: ^twenty", "should be a number"},
     {"    max: 20", "    max: ^10", "should exceed min"},
@@ -693,15 +684,13 @@ TEST(a_file_that_is_too_large_or_absent_is_refused)
     assert_int_equal(ftruncate(fd, (5 << 20)), 0);
     close(fd);
     f->sink[0] = '\0';
-    assert_int_equal(study_load(&s, path, &f->log), ERR_RANGE);
-    support_says(f->sink, path);
+    GIVES(study_load(&s, path, &f->log), ERR_RANGE, f->sink, path);
     f->sink[0] = '\0';
     assert_int_equal(study_parse(&s, path, "", YAML_FILE_MAX + 1, &f->log), ERR_STUDY);
     support_says(f->sink, "is larger than the 4194304 bytes allowed here");
     assert_int_equal(unlink(path), 0);
     f->sink[0] = '\0';
-    assert_int_equal(study_load(&s, path, &f->log), ERR_SYSTEM);
-    support_says(f->sink, path);
+    GIVES(study_load(&s, path, &f->log), ERR_SYSTEM, f->sink, path);
     unlink(path);
     assert_int_equal(study_load(&s, path, &f->log), ERR_SYSTEM);
     assert_null(s);
@@ -743,14 +732,13 @@ TEST(a_batchs_owners_fit_together)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct bytes b CLEAN(bytes_clear) = edited(base_text, o0, cases[i].first);
         struct bytes c CLEAN(bytes_clear) = edited((const char *)b.data, o1, cases[i].second);
-        struct study *s CLEAN(study_free) = NULL;
         if (cases[i].words != NULL) {
             assert_true(is_refused(f, &c, cases[i].at, cases[i].words));
             continue;
         }
         bool has[2] = {true, false};
         char got[256];
-        OK(parse_text(f, (const char *)c.data, &s));
+        struct study *s CLEAN(study_free) = MADE_LAST(study, parse_text, f, (const char *)c.data);
         differing(f->base, s, got, sizeof got);
         assert_string_equal(got, "bounds");
         assert_int_equal(s->owner[1].batch, 0);
@@ -780,16 +768,14 @@ TEST(columns_apart_need_marginals_that_servers_can_count)
     struct parse_fixture *f = *state;
     struct bytes text CLEAN(bytes_clear) = {0};
     const char *budget = strstr(base_text, "budget:");
-    struct bytes b CLEAN(bytes_clear), c CLEAN(bytes_clear);
-    struct study *s;
     bytes_put(&text, "study: test\n", 12);
     bytes_put(&text, five, strlen(five));
     bytes_put(&text, budget, strlen(budget) + 1);
-    b = edited((const char *)text.data, "max_rows: 500",
-               "max_rows: 500, batch: x, columns: [a, b]");
-    c = edited((const char *)b.data, "max_rows: 300",
-               "max_rows: 500, batch: x, columns: [c, d, e]");
-    OK(parse_text(f, (const char *)text.data, &s));
+    struct bytes b CLEAN(bytes_clear) = edited((const char *)text.data, "max_rows: 500",
+                                               "max_rows: 500, batch: x, columns: [a, b]");
+    struct bytes c CLEAN(bytes_clear) = edited((const char *)b.data, "max_rows: 300",
+                                               "max_rows: 500, batch: x, columns: [c, d, e]");
+    struct study *s = MADE_LAST(study, parse_text, f, (const char *)text.data);
     study_free(&s);
     assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_STUDY);
     support_says(f->sink, "in marginals of at most 4 columns");
@@ -799,10 +785,9 @@ TEST(a_mapping_has_its_bound)
 {
     static const char text[] = "[true, {a: 1, b: 2}]";
     struct parse_fixture *f = *state;
-    struct yaml_file *file;
     size_t count;
     f->sink[0] = '\0';
-    OK(yaml_parse(&file, "t.yaml", text, strlen(text), &f->log));
+    struct yaml_file *file = MADE(yaml_file, yaml_parse, "t.yaml", text, strlen(text), &f->log);
     assert_int_equal(yaml_entries(file, yaml_item(file, yaml_root(file), 1), "x", 1, &count),
                      ERR_STUDY);
     assert_true(message_is(f->sink, "1:8", "has 2 entries; at most 1"));

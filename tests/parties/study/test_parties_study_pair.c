@@ -215,12 +215,11 @@ static void check_rows_slack(const struct study *study)
 TEST(what_two_servers_cannot_make_exactly_is_charged)
 {
     struct parse_fixture *f = *state;
-    struct study *s = NULL;
+    struct study *s CLEAN(study_free) = NULL;
     OK(parse_two(f, "max_rows: 500", "max_rows: 500, as: records", &s));
     for (unsigned k = 0; k < 6; k++)
         check_slack(s, (enum noise_by)(NOISE_BY_BOTH + k / 2), k % 2 == 1);
     check_rows_slack(s);
-    study_free(&s);
 }
 
 MAIN(support_run_tests(setup, teardown))

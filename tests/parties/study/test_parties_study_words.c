@@ -33,7 +33,7 @@ TEST(the_description_says_what_matters)
         "uploads 57 bytes",
     };
     struct parse_fixture *f = *state;
-    char *text = description(f->base, NULL);
+    char *text CLEAN(memory_release) = description(f->base, NULL);
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
         if (strstr(text, said[i]) == NULL)
             fail_msg("does not say \"%s\":\n%s", said[i], text);
@@ -41,7 +41,6 @@ TEST(the_description_says_what_matters)
     assert_null(strstr(text, "You are"));
     for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
         assert_in_range(strcspn(line, "\n"), 0, 100);
-    free(text);
 }
 
 /* Steps, spikes, tails and texts of missing values in words, and the advice of check about bins. */
@@ -103,7 +102,7 @@ TEST(what_may_be_said_besides)
                   "security: abort\n"
                   "impossible: [{age: [1, 2], ward: a}]\n",
                   &s));
-    char *text = description(s, NULL);
+    char *text CLEAN(memory_release) = description(s, NULL);
     support_says(text, "Impossible, by public knowledge");
     support_says(text, "  age x ward: 2 of 40 combinations\n");
     support_says(text, "Then it chooses and\n  measures at most 64 more,");
@@ -113,16 +112,14 @@ TEST(what_may_be_said_besides)
     assert_null(strstr(text, "ranks"));
     assert_non_null(
         strstr(text, "Rows that come while a run is on are counted from its next round"));
-    free(text);
 }
 
 TEST(a_servers_other_machines_are_described)
 {
     struct study *s CLEAN(study_free) = NULL;
     OK(parse_edit(*state, "tcp://here:7100", "tcp://here:7100, ranks: [calc1, calc2]", &s));
-    char *text = description(s, NULL);
+    char *text CLEAN(memory_release) = description(s, NULL);
     support_says(text, "ranks calc1, calc2\n");
-    free(text);
 }
 
 TEST(columns_are_described)
@@ -140,13 +137,11 @@ TEST(columns_are_described)
         "{name: o1, batch: x, columns: [bmi, dose], rows: 400, max_rows: 500");
     struct bytes d CLEAN(bytes_clear) = edited((const char *)c.data, "rounds: 4",
                                                "rounds: 4\nmin_owners: 1");
-    struct study *s CLEAN(study_free) = NULL;
-    OK(parse_text(f, (const char *)d.data, &s));
-    char *text = description(s, NULL);
+    struct study *s CLEAN(study_free) = MADE_LAST(study, parse_text, f, (const char *)d.data);
+    char *text CLEAN(memory_release) = description(s, NULL);
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
         if (strstr(text, said[i]) == NULL)
             fail_msg("does not say \"%s\":\n%s", said[i], text);
-    free(text);
 }
 
 TEST(the_reader_is_told_their_part)
@@ -221,9 +216,8 @@ TEST(the_demos_data_need_a_folder)
 {
     struct parse_fixture *f = *state;
     char folder[FILE_PATH] = "/";
-    assert_int_equal(demo_data_write("/nowhere/demo", DEMO_HOSPITALS, DEMO_SEED, &f->log),
-                     ERR_SYSTEM);
-    support_says(f->sink, "cannot make the folder /nowhere/demo");
+    GIVES(demo_data_write("/nowhere/demo", DEMO_HOSPITALS, DEMO_SEED, &f->log), ERR_SYSTEM, f->sink,
+          "cannot make the folder /nowhere/demo");
     f->sink[0] = '\0';
     for (size_t i = 1; i < FILE_PATH - 6; i++)
         folder[i] = i % 2 == 1 ? '.' : '/';
@@ -243,8 +237,7 @@ TEST(the_demos_data_hang_on_their_seed_alone)
         OK(demo_data_write(folder, DEMO_HOSPITALS, seeds[i], &f->log));
         OK(file_read(path, 1 << 20, &text[i], &f->log));
     }
-    assert_int_equal(text[0].size, text[1].size);
-    assert_memory_equal(text[0].data, text[1].data, text[0].size);
+    SAME_BYTES(&text[0], text[1].data, text[1].size);
     assert_true(text[0].size != text[2].size ||
                 memcmp(text[0].data, text[2].data, text[0].size) != 0);
     for (int i = 0; i < 3; i++)

@@ -10,20 +10,23 @@
 #include "parties/exchange/dials.h"
 #include "parties/study/roster.h"
 
+static char logged[4096];
+
 struct roster_scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];
-    char words[4096];
     struct log log;
 };
 
-static void scene_new(struct roster_scene *c)
+static struct roster_scene scene_new(void)
 {
-    memset(c, 0, sizeof *c);
-    c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
-    NEW_STUDY(&c->s, &c->log, .owners = 3, .round_s = 40, .connect_s = 30);
-    for (unsigned i = 0; i < c->s.owners; i++)
-        OK(support_csv(file(c, "o%u.csv", i), c->s.study->domain, 400 + 100 * i, i));
+    struct roster_scene c = {
+        .log = {.buffer = logged, .buffer_size = sizeof logged, .level = LOG_ERROR}};
+    logged[0] = '\0';
+    c.s = STUDY(&c.log, .owners = 3, .round_s = 40, .connect_s = 30);
+    for (unsigned i = 0; i < c.s.owners; i++)
+        OK(support_csv(file(&c, "o%u.csv", i), c.s.study->domain, 400 + 100 * i, i));
+    return c;
 }
 
 static void scene_free(struct roster_scene *c)
@@ -46,8 +49,7 @@ static void sign_with(struct roster_scene *c, const char *study, unsigned server
 
 static void key_text(const char *path, char text[IDENTITY_TEXT_SIZE])
 {
-    struct identity *id CLEAN(identity_free) = NULL;
-    OK(identity_load(&id, path, NULL));
+    struct identity *id CLEAN(identity_free) = MADE(identity, identity_load, path, NULL);
     public_identity_text(&id->public, text);
 }
 
@@ -55,9 +57,8 @@ static void key_text(const char *path, char text[IDENTITY_TEXT_SIZE])
 
 static struct study *load(struct roster_scene *c, const char *path)
 {
-    struct study *study = NULL;
-    c->words[0] = '\0';
-    OK(study_load(&study, path, &c->log));
+    logged[0] = '\0';
+    struct study *study = MADE(study, study_load, path, &c->log);
     return study;
 }
 
@@ -75,8 +76,7 @@ static void expect_signatures(struct roster_scene *c, const char *path, enum ros
 
 TEST(signatures_gather_in_the_file)
 {
-    struct roster_scene c CLEAN(scene_free);
-    scene_new(&c);
+    struct roster_scene c CLEAN(scene_free) = scene_new();
     const char *second = support_path(&c.s, "second.yaml");
     const char *third = support_path(&c.s, "third.yaml");
     /* the first roster needs none, and accepts none */
@@ -87,7 +87,7 @@ TEST(signatures_gather_in_the_file)
           (const char *const[]){"study: test\n", "study: test # kept\nroster: 2\n", NULL});
     assert_int_equal(chmod(second, 0640), 0);
     expect_signatures(&c, second, ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_UNSIGNED);
-    support_says(c.words, "is not signed by server s0");
+    support_says(logged, "is not signed by server s0");
     sign_with(&c, second, 2);
     expect_signatures(&c, second, ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_SIGNED);
     sign_with(&c, second, 0);
@@ -122,8 +122,7 @@ TEST(any_form_of_the_block_is_replaced)
         "signatures:\n  {s0:\n    \"\"\n  }\n# after\n",
         "signatures: # none yet\n\n  # or:\n",
     };
-    struct roster_scene c CLEAN(scene_free);
-    scene_new(&c);
+    struct roster_scene c CLEAN(scene_free) = scene_new();
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         char head[256];
         struct identity *me CLEAN(identity_free) = NULL;
@@ -153,10 +152,9 @@ TEST(what_cannot_be_signed_is_left_alone)
         {"study: test\n", "\"signatures\": {}\nstudy: test\n"},
         {"values: [f, m]}\n", "values: [\"f\nsignatures: x\ng\", m]}\n"},
     };
-    struct roster_scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free) = scene_new();
     struct identity *me CLEAN(identity_free) = NULL;
     char text[IDENTITY_SIGNATURE_TEXT_SIZE];
-    scene_new(&c);
     const char *path = support_path(&c.s, "form.yaml");
     OK(identity_load(&me, file(&c, "s1.key"), NULL));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -165,26 +163,24 @@ TEST(what_cannot_be_signed_is_left_alone)
               (const char *const[]){"study: test\n", "study: test\nroster: 2\n", cases[i].find,
                                     cases[i].by, NULL});
         OK(file_read(path, 1 << 20, &before, NULL));
-        c.words[0] = '\0';
+        logged[0] = '\0';
         assert_int_equal(roster_sign_file(path, me, text, &c.log), ERR_STUDY);
-        support_says(c.words, "which was left alone; put the printed line");
+        support_says(logged, "which was left alone; put the printed line");
         assert_memory_equal(text, "trefoil-sig1-", 13);
         OK(file_read(path, 1 << 20, &after, NULL));
-        assert_int_equal(before.size, after.size);
-        assert_memory_equal(before.data, after.data, before.size);
+        SAME_BYTES(&before, after.data, after.size);
     }
     assert_int_equal(roster_sign_file(file(&c, "nowhere.yaml"), me, text, &c.log), ERR_SYSTEM);
-    support_says(c.words, "nowhere.yaml");
+    support_says(logged, "nowhere.yaml");
 }
 
 /* A file whose last line has no line end. */
 TEST(the_last_line_is_ended_before_it_is_signed)
 {
-    struct roster_scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free) = scene_new();
     struct identity *me CLEAN(identity_free) = NULL;
     struct bytes text CLEAN(bytes_clear) = {0};
     char signature[IDENTITY_SIGNATURE_TEXT_SIZE];
-    scene_new(&c);
     amend(c.s.path, file(&c, "cut.yaml"),
           (const char *const[]){"study: test\n", "study: test\nroster: 2\n", NULL});
     OK(file_read(file(&c, "cut.yaml"), 1 << 20, &text, NULL));
@@ -196,17 +192,15 @@ TEST(the_last_line_is_ended_before_it_is_signed)
 
 TEST(only_servers_sign)
 {
-    struct roster_scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free) = scene_new();
     struct bytes before CLEAN(bytes_clear) = {0}, after CLEAN(bytes_clear) = {0};
-    scene_new(&c);
     amend(c.s.path, file(&c, "a.yaml"),
           (const char *const[]){"study: test\n", "study: test\nroster: 2\n", NULL});
     OK(file_read(file(&c, "a.yaml"), 1 << 20, &before, NULL));
     EXPECT(3, file(&c, "sign.log"), 10, "roster", "sign", file(&c, "a.yaml"), "--key",
            file(&c, "o0.key"));
     OK(file_read(file(&c, "a.yaml"), 1 << 20, &after, NULL));
-    assert_int_equal(before.size, after.size);
-    assert_memory_equal(before.data, after.data, before.size);
+    SAME_BYTES(&before, after.data, after.size);
 }
 
 /*
@@ -215,11 +209,10 @@ TEST(only_servers_sign)
  */
 TEST(amendments_are_told_in_words)
 {
-    struct roster_scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free) = scene_new();
     char o0[IDENTITY_TEXT_SIZE], o1[IDENTITY_TEXT_SIZE], o1_new[IDENTITY_TEXT_SIZE],
         o0_new[IDENTITY_TEXT_SIZE], revoked[IDENTITY_TEXT_SIZE + 64];
     const char *output;
-    scene_new(&c);
     EXPECT(0, file(&c, "keygen.log"), 10, "keygen", file(&c, "o0-new.key"), "--renew",
            file(&c, "o0.key"), "--until", "2199-12-31");
     EXPECT(0, file(&c, "keygen.log"), 10, "keygen", file(&c, "o1-new.key"));
@@ -263,11 +256,10 @@ static void compare(struct roster_scene *c, const char *from, const char *to, ch
 /* Each line that an amendment may give, in both directions. */
 TEST(every_change_is_told)
 {
-    struct roster_scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free) = scene_new();
     char a[SUPPORT_PATH], b[SUPPORT_PATH], key[IDENTITY_TEXT_SIZE],
         revoked[IDENTITY_TEXT_SIZE + 64], added[IDENTITY_TEXT_SIZE + 64], words[4096],
         endpoint[2][96];
-    scene_new(&c);
     support_study_file(&c.s, "a.yaml", a);
     support_study_file(&c.s, "b.yaml", b);
     key_text(file(&c, "o1.key"), key);
@@ -311,12 +303,10 @@ TEST(every_change_is_told)
 /* What owners that the study does not list, and those without a network, are to know. */
 TEST(what_strangers_and_pages_need_is_told)
 {
-    struct roster_scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free) = scene_new();
     char a[SUPPORT_PATH], b[SUPPORT_PATH], key[2][IDENTITY_TEXT_SIZE], open[2][520], seal[1000],
         words[4096];
     struct bytes printed CLEAN(bytes_clear) = {0};
-    const char *line;
-    scene_new(&c);
     support_study_file(&c.s, "a.yaml", a);
     support_study_file(&c.s, "b.yaml", b);
     for (unsigned i = 0; i < 2; i++) {
@@ -332,7 +322,7 @@ TEST(what_strangers_and_pages_need_is_told)
            file(&c, "s1.key"), a);
     OK(file_read(file(&c, "keygen.log"), 4096, &printed, NULL));
     bytes_put_u8(&printed, 0);
-    line = strstr((const char *)printed.data, "sealing: ");
+    const char *line = strstr((const char *)printed.data, "sealing: ");
     assert_non_null(line);
     key_text(file(&c, "s1.key"), key[0]);
     snprintf(seal, sizeof seal, "%s\n    %.*s", key[0], (int)strcspn(line, "\n"), line);
@@ -387,12 +377,11 @@ static int run_study(struct roster_scene *c, const char *study)
 
 TEST(amended_in_the_middle_of_collecting)
 {
-    struct roster_scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free) = scene_new();
     char o1[IDENTITY_TEXT_SIZE], o1_new[IDENTITY_TEXT_SIZE], o2[IDENTITY_TEXT_SIZE],
         o2_new[IDENTITY_TEXT_SIZE];
     const char *const renew[] = {"keygen", NULL, "--renew", NULL, NULL};
     const char *renewal[5];
-    scene_new(&c);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(serve(&c, i, c.s.path), 0);
     assert_int_equal(share(&c, c.s.path, "o0.key", 0), 0);
@@ -429,8 +418,7 @@ TEST(amended_in_the_middle_of_collecting)
     assert_int_equal(serve(&c, 0, file(&c, "second.yaml")), 0);
     assert_int_equal(share(&c, c.s.path, "o0.key", 0), 0);
     assert_int_equal(share(&c, file(&c, "second.yaml"), "o0.key", 0), 0);
-    assert_int_equal(run_study(&c, file(&c, "second.yaml")), 3);
-    file_says(file(&c, "run.log"), "roster");
+    ENDS(run_study(&c, file(&c, "second.yaml")), 3, file(&c, "run.log"), "roster");
 
     restart(&c, 1, file(&c, "second.yaml"));
     restart(&c, 2, file(&c, "second.yaml"));
@@ -446,16 +434,14 @@ TEST(amended_in_the_middle_of_collecting)
 
     /* and there is no way back */
     assert_int_equal(support_stop(&c.server[0]), 0);
-    assert_int_equal(serve(&c, 0, c.s.path), 3);
-    file_says(file(&c, "server0.log"), "has run with roster 2");
+    ENDS(serve(&c, 0, c.s.path), 3, file(&c, "server0.log"), "has run with roster 2");
 }
 
 /* A server's links get a new key; its identity, and what it has sealed and signed, stay. */
 TEST(a_server_renews_its_key)
 {
-    struct roster_scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free) = scene_new();
     char s1[IDENTITY_TEXT_SIZE], s1_new[IDENTITY_TEXT_SIZE], soon[64];
-    scene_new(&c);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(serve(&c, i, c.s.path), 0);
     for (unsigned i = 0; i < 3; i++) {
@@ -474,8 +460,7 @@ TEST(a_server_renews_its_key)
         sign_with(&c, file(&c, "second.yaml"), i); /* with the old file: the identity is the same */
     assert_int_equal(support_stop(&c.server[1]), 0);
     assert_int_equal(rename(file(&c, "new.key"), file(&c, "s1.key")), 0);
-    assert_int_equal(serve(&c, 1, c.s.path), 3);
-    file_says(file(&c, "server1.log"), "another key for the links of s1");
+    ENDS(serve(&c, 1, c.s.path), 3, file(&c, "server1.log"), "another key for the links of s1");
     assert_int_equal(serve(&c, 1, file(&c, "second.yaml")), 0);
     snprintf(soon, sizeof soon, "the key of s1 is good until %s", day.text);
     file_says(file(&c, "server1.log"), soon);
@@ -489,8 +474,7 @@ TEST(a_server_renews_its_key)
 /* Before there are data, a folder takes what the study file says. */
 TEST(terms_and_roster_are_free_until_the_first_upload)
 {
-    struct roster_scene c CLEAN(scene_free);
-    scene_new(&c);
+    struct roster_scene c CLEAN(scene_free) = scene_new();
     assert_int_equal(serve(&c, 0, c.s.path), 0);
     assert_int_equal(support_stop(&c.server[0]), 0);
     amend(c.s.path, file(&c, "b.yaml"),
@@ -499,8 +483,7 @@ TEST(terms_and_roster_are_free_until_the_first_upload)
         assert_int_equal(serve(&c, i, file(&c, "b.yaml")), 0);
     assert_int_equal(share(&c, file(&c, "b.yaml"), "o0.key", 0), 0);
     assert_int_equal(support_stop(&c.server[0]), 0);
-    assert_int_equal(serve(&c, 0, c.s.path), 3);
-    file_says(file(&c, "server0.log"), "they differ in rounds");
+    ENDS(serve(&c, 0, c.s.path), 3, file(&c, "server0.log"), "they differ in rounds");
 }
 
 /* --- keys at the gate ------------------------------------------------------------------------- */
@@ -529,12 +512,11 @@ static void knock(struct roster_scene *c, const char *study_path, const char *ke
 
 TEST(keys_that_were_good_are_turned_away)
 {
-    struct roster_scene c CLEAN(scene_free);
+    struct roster_scene c CLEAN(scene_free) = scene_new();
     struct identity *old = NULL, *expired = NULL;
     char o0[IDENTITY_TEXT_SIZE], o1[IDENTITY_TEXT_SIZE], o1_new[IDENTITY_TEXT_SIZE],
         s1[IDENTITY_TEXT_SIZE], s1_new[IDENTITY_TEXT_SIZE], head[IDENTITY_TEXT_SIZE + 64],
         text[512];
-    scene_new(&c);
     key_text(file(&c, "o0.key"), o0);
     key_text(file(&c, "o1.key"), o1);
     key_text(file(&c, "s1.key"), s1);

@@ -263,9 +263,8 @@ static struct table *flat_of(const struct study *s, size_t persons, size_t witho
                              uint64_t shuffle, struct series_found *found)
 {
     struct tables t CLEAN(tables_clear) = {0};
-    struct table *flat = NULL;
     make(&t, s, persons, without, shuffle);
-    OK(series_flat(&flat, s->domain, t.persons, t.events, found));
+    struct table *flat = MADE(table, series_flat, s->domain, t.persons, t.events, found);
     return flat;
 }
 
@@ -439,8 +438,7 @@ static struct model *fitted_to(const struct study *s, const struct clique *cliqu
                                       .zeros = s->zeros,
                                       .limit_cells = 1 << 20};
     struct model_fitted fitted;
-    struct model *m = NULL;
-    OK(model_new(&m, &terms, NULL));
+    struct model *m = MADE(model, model_new, &terms, NULL);
     model_set_total(m, total);
     OK(model_fit(m, x, n, 1000, &fitted, NULL));
     return m;
@@ -463,7 +461,6 @@ static double singles_missed(const struct study *s, uint64_t seed)
     enum { COLUMNS = sizeof count / sizeof *count };
     struct clique clique[COLUMNS];
     struct measurement x[COLUMNS];
-    struct model *m CLEAN(model_free) = NULL;
     struct random r = random_of(seed);
     double z[13], mu[13], missed = 0;
     struct aim_counts all CLEAN(aim_counts_clear) = {0};
@@ -481,7 +478,7 @@ static double singles_missed(const struct study *s, uint64_t seed)
                   &all));
     for (size_t a = 0; a < COLUMNS; a++)
         clique[a] = all.all[a].clique;
-    m = fitted_to(s, clique, all.all, all.count, PEOPLE);
+    struct model *m CLEAN(model_free) = fitted_to(s, clique, all.all, all.count, PEOPLE);
     for (size_t a = 0; a < COLUMNS; a++) {
         double off = 0;
         OK(model_marginal(m, &x[a].clique, mu, NULL));
@@ -516,7 +513,6 @@ static struct model *model_of(const struct study *s, const struct table *flat)
     enum { PAIRS = sizeof pairs / sizeof *pairs };
     struct clique clique[PAIRS];
     struct measurement x[PAIRS];
-    struct model *m;
     for (size_t i = 0; i < PAIRS; i++) {
         const uint16_t a = named(s, pairs[i][0]), b = named(s, pairs[i][1]);
         clique[i] = (struct clique){2, {a < b ? a : b, a < b ? b : a}};
@@ -527,7 +523,7 @@ static struct model *model_of(const struct study *s, const struct table *flat)
         for (uint64_t c = 0; c < cells; c++)
             x[i].y[c] /= 60;
     }
-    m = fitted_to(s, clique, x, PAIRS, (double)table_weight(flat) / 60);
+    struct model *m = fitted_to(s, clique, x, PAIRS, (double)table_weight(flat) / 60);
     for (size_t i = 0; i < PAIRS; i++)
         memory_free(&x[i].y);
     return m;

@@ -51,19 +51,16 @@ static struct bytes edit(const char *find, const char *replace)
 static struct study *parsed(const char *find, const char *replace)
 {
     struct bytes text CLEAN(bytes_clear) = edit(find, replace);
-    struct study *study;
-    OK(study_parse_draft(&study, "t.yaml", text.data, text.size, NULL));
+    struct study *study = MADE(study, study_parse_draft, "t.yaml", text.data, text.size, NULL);
     return study;
 }
 
 static void refused(const char *find, const char *replace, const char *place, const char *words)
 {
-    char said[4096] = "";
-    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    LOG_INTO(log, said, LOG_ERROR);
     struct bytes text CLEAN(bytes_clear) = edit(find, replace);
     struct study *study;
-    assert_int_equal(study_parse_draft(&study, "t.yaml", text.data, text.size, &log), ERR_STUDY);
-    support_says(said, place);
+    GIVES(study_parse_draft(&study, "t.yaml", text.data, text.size, &log), ERR_STUDY, said, place);
     support_says(said, words);
 }
 
@@ -148,13 +145,13 @@ TEST(everything_about_a_classifier_is_a_term)
 
 TEST(repeat_makes_columns_that_are_alike)
 {
-    struct study *s = parsed("{name: b, kind: integer, min: 0, max: 15}",
-                             "{name: f, kind: integer, min: 0, max: 9, repeat: 3}");
+    struct study *s CLEAN(study_free) = parsed(
+        "{name: b, kind: integer, min: 0, max: 15}",
+        "{name: f, kind: integer, min: 0, max: 9, repeat: 3}");
     assert_int_equal(s->domain->attributes, 5);
     assert_string_equal(s->domain->attribute[1].name, "f1");
     assert_string_equal(s->domain->attribute[3].name, "f3");
     assert_int_equal(s->domain->attribute[3].size, 10);
-    study_free(&s);
 }
 
 /* One one-way, twice, and all numbers of each step; the tape has what they take. */
@@ -184,8 +181,8 @@ TEST(a_study_pays_for_its_test)
 {
     struct study *s CLEAN(study_free) = parsed(
         "{target: y}", "{target: y, steps: 20, test: {column: b, value: 4}}");
-    struct study *other = parsed("{target: y}",
-                                 "{target: y, steps: 20, test: {column: b, value: 5}}");
+    struct study *other CLEAN(study_free) = parsed(
+        "{target: y}", "{target: y, steps: 20, test: {column: b, value: 5}}");
     struct ledger_limits limits;
     struct price_steps steps;
     assert_int_equal(features_weights(s->features), 17);
@@ -201,7 +198,6 @@ TEST(a_study_pays_for_its_test)
     assert_int_equal(steps.steps, 13);
     s->left = 0.03 * limits.rho;
     assert_int_equal(price_steps(s, &steps, NULL), ERR_BUDGET);
-    study_free(&other);
 }
 
 /* What a run leaves that counts its rows and stops after so many of its steps. */
@@ -210,14 +206,13 @@ static void leave_after(struct study *s, const struct price_steps *own, unsigned
     const double k = s->rows_per_person;
     struct ledger_limits limits;
     struct price_first first;
-    struct ledger *l CLEAN(ledger_free) = NULL;
     mpq_t cost;
     mpz_t moves;
     mpq_init(cost);
     mpz_init(moves);
     OK(price_limits(s, &limits, NULL));
     OK(price_first(s, &first));
-    OK(ledger_new(&l, &limits, NULL));
+    struct ledger *l CLEAN(ledger_free) = MADE(ledger, ledger_new, &limits, NULL);
     ledger_measure_cost(cost, first.one_ways, 1);
     for (unsigned t = 0; t <= steps; t++) {
         OK(ledger_debit(l, cost, NULL));

@@ -11,12 +11,13 @@
 
 #define APPROVERS 3
 
+static char logged[4096];
+
 struct warrant_scene {
     struct support_study s;
     struct identity *approver[APPROVERS];
     struct study *study; /* at least 2 of 3 */
     struct warrant w;    /* by the first two */
-    char words[4096];
     struct log log;
 };
 
@@ -24,7 +25,7 @@ struct warrant_scene {
 static enum err load(struct warrant_scene *c, const char *lines, struct study **study)
 {
     struct bytes text CLEAN(bytes_clear) = {0}, file CLEAN(bytes_clear) = {0};
-    c->words[0] = '\0';
+    logged[0] = '\0';
     OK(file_read(c->s.path, 1 << 20, &file, NULL));
     bytes_put_u8(&file, 0);
     OK(bytes_ok(&file));
@@ -46,22 +47,24 @@ static enum err load(struct warrant_scene *c, const char *lines, struct study **
 
 #define PEOPLE "[{name: p0, key: %0}, {name: p1, key: %1}, {name: p2, key: %2}]"
 
-static void scene_new(struct warrant_scene *c)
+static struct warrant_scene scene_new(void)
 {
-    memset(c, 0, sizeof *c);
-    c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
-    NEW_STUDY(&c->s, &quiet, .owners = 1);
+    struct warrant_scene c = {
+        .log = {.buffer = logged, .buffer_size = sizeof logged, .level = LOG_ERROR}};
+    logged[0] = '\0';
+    c.s = STUDY(&quiet, .owners = 1);
     for (unsigned i = 0; i < APPROVERS; i++)
-        OK(identity_new(&c->approver[i], &quiet));
-    OK(load(c, "approvers: {at_least: 2, people: " PEOPLE "}\n", &c->study));
-    c->w = (struct warrant){.share = 500000,
-                            .purpose = "Wards, \xc3\xbc"
-                                       "ber 2026"};
-    memcpy(c->w.terms, c->study->terms.digest, 32);
-    memcpy(c->w.analyst, c->study->analyst[0].key.sign, 32);
-    assert_true(date_parse_day("2026-12-31", &c->w.last_day));
+        OK(identity_new(&c.approver[i], &quiet));
+    OK(load(&c, "approvers: {at_least: 2, people: " PEOPLE "}\n", &c.study));
+    c.w = (struct warrant){.share = 500000,
+                           .purpose = "Wards, \xc3\xbc"
+                                      "ber 2026"};
+    memcpy(c.w.terms, c.study->terms.digest, 32);
+    memcpy(c.w.analyst, c.study->analyst[0].key.sign, 32);
+    assert_true(date_parse_day("2026-12-31", &c.w.last_day));
     for (unsigned i = 0; i < 2; i++)
-        OK(warrant_sign(&c->w, c->study, c->approver[i], &c->log));
+        OK(warrant_sign(&c.w, c.study, c.approver[i], &c.log));
+    return c;
 }
 
 static void scene_free(struct warrant_scene *c)
@@ -74,7 +77,7 @@ static void scene_free(struct warrant_scene *c)
 
 static enum err check(struct warrant_scene *c, const struct study *study)
 {
-    c->words[0] = '\0';
+    logged[0] = '\0';
     return warrant_check(&c->w, study, study->analyst[0].key.sign, &c->log);
 }
 
@@ -88,15 +91,13 @@ static void text_of(const struct warrant *w, struct bytes *text)
 
 TEST(a_warrant_is_one_text)
 {
-    struct warrant_scene c CLEAN(scene_free);
+    struct warrant_scene c CLEAN(scene_free) = scene_new();
     struct warrant back;
     struct bytes text CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
-    scene_new(&c);
     text_of(&c.w, &text);
     OK(warrant_parse(&back, text.data, text.size));
     text_of(&back, &again);
-    assert_int_equal(again.size, text.size);
-    assert_memory_equal(again.data, text.data, text.size);
+    SAME_BYTES(&again, text.data, text.size);
     for (size_t i = 0; i < text.size; i++) { /* cut anywhere but after a signature, or altered */
         const bool whole = text.data[i] == '\n' && i + 1 > text.size - 2 * 120;
         const enum err e = warrant_parse(&back, text.data, i + 1);
@@ -134,10 +135,9 @@ TEST(other_texts_are_refused)
                                            {"signed p1", "signed p0"},
                                            {"signed p1", "signed P1"},
                                            {"\nterms ", "\nTerms "}};
-    struct warrant_scene c CLEAN(scene_free);
+    struct warrant_scene c CLEAN(scene_free) = scene_new();
     struct warrant back;
     struct bytes text CLEAN(bytes_clear) = {0};
-    scene_new(&c);
     text_of(&c.w, &text);
     OK(file_write(file(&c, "w"), 0644, text.data, text.size, &quiet));
     for (size_t k = 0; k < sizeof edits / sizeof *edits; k++) {
@@ -160,14 +160,14 @@ TEST(other_texts_are_refused)
 
 TEST(only_so_many_approvers_permit)
 {
-    struct warrant_scene c CLEAN(scene_free);
-    const struct warrant good = (scene_new(&c), c.w);
+    struct warrant_scene c CLEAN(scene_free) = scene_new();
+    const struct warrant good = c.w;
     OK(check(&c, c.study));
     assert_int_equal(warrant_check(&c.w, c.study, c.approver[0]->public.sign, &c.log), ERR_REFUSED);
-    support_says(c.words, "for another analyst's key");
+    support_says(logged, "for another analyst's key");
     c.w.signatures = 1;
     assert_int_equal(check(&c, c.study), ERR_REFUSED);
-    support_says(c.words, "1 of the 2 signatures that the study asks for; not by p1, p2");
+    support_says(logged, "1 of the 2 signatures that the study asks for; not by p1, p2");
     c.w = good; /* one key's signature under two names */
     memcpy(c.w.signature[1].bytes, c.w.signature[0].bytes, IDENTITY_SIGNATURE_SIZE);
     assert_int_equal(check(&c, c.study), ERR_REFUSED);
@@ -179,7 +179,7 @@ TEST(only_so_many_approvers_permit)
     assert_int_equal(c.w.signatures, 2);
     c.w.signature[c.w.signatures++] = (struct warrant_signature){.name = "p2"}; /* beyond enough */
     assert_int_equal(check(&c, c.study), ERR_REFUSED);
-    support_says(c.words, "the warrant's signature of p2 is not that of an approver");
+    support_says(logged, "the warrant's signature of p2 is not that of an approver");
     c.w = good;
     c.w.signature[c.w.signatures] = c.w.signature[0];
     memcpy(c.w.signature[c.w.signatures++].name, "p9", 3);
@@ -192,8 +192,7 @@ TEST(only_so_many_approvers_permit)
     assert_int_equal(check(&c, c.study), ERR_REFUSED);
     c.w = good;
     c.w.terms[31] ^= 1;
-    assert_int_equal(check(&c, c.study), ERR_REFUSED);
-    support_says(c.words, "for another study");
+    GIVES(check(&c, c.study), ERR_REFUSED, logged, "for another study");
     c.w = (struct warrant){0};
     assert_int_equal(check(&c, c.study), ERR_REFUSED);
     OK(check(&c, c.s.study)); /* which has no approvers */
@@ -201,24 +200,20 @@ TEST(only_so_many_approvers_permit)
 
 TEST(the_roster_revokes_warrants_and_keys)
 {
-    struct warrant_scene c CLEAN(scene_free);
-    struct study *other CLEAN(study_free) = NULL;
+    struct warrant_scene c CLEAN(scene_free) = scene_new();
     uint8_t number[32];
     char lines[1024] = "approvers: {at_least: 2, people: " PEOPLE ", revoked: [";
     size_t n = strlen(lines);
-    FILE *out;
     char said[1024];
-    scene_new(&c);
     OK(warrant_number(&c.w, number));
     for (size_t i = 0; i < sizeof number; i++)
         n += (size_t)snprintf(lines + n, sizeof lines - n, "%02x", number[i]);
     snprintf(lines + n, sizeof lines - n, "]}\nroster: 2\n");
-    OK(load(&c, lines, &other));
-    assert_int_equal(check(&c, other), ERR_REFUSED);
-    support_says(c.words, "the study's roster revokes this warrant");
+    struct study *other CLEAN(study_free) = MADE_LAST(study, load, &c, lines);
+    GIVES(check(&c, other), ERR_REFUSED, logged, "the study's roster revokes this warrant");
     OK(warrant_sign(&c.w, other, c.approver[2], &c.log));
     assert_int_equal(check(&c, other), ERR_REFUSED); /* another signature makes no other warrant */
-    out = fmemopen(said, sizeof said, "w");
+    FILE *out = fmemopen(said, sizeof said, "w");
     OK(roster_compare(out, c.study, other, &c.log));
     fclose(out);
     support_says(said, "  revoked: warrant ");
@@ -230,8 +225,7 @@ TEST(the_roster_revokes_warrants_and_keys)
     OK(check(&c, other)); /* p0 and p1 */
     c.w.signature[1] = c.w.signature[2];
     c.w.signatures = 2;
-    assert_int_equal(check(&c, other), ERR_REFUSED);
-    support_says(c.words, "not by p1, p2");
+    GIVES(check(&c, other), ERR_REFUSED, logged, "not by p1, p2");
 }
 
 /* Names, signing keys and how many are terms. */
@@ -246,26 +240,23 @@ TEST(approvers_are_terms)
         {"approvers: {at_least: 1, people: [{name: x, key: %0}, {name: y, key: %0}]}\n",
          "a key has one role"},
         {"approvers: {at_least: 1, people: " PEOPLE ", revoked: [12]}\n", "by its number"}};
-    struct warrant_scene c CLEAN(scene_free);
+    struct warrant_scene c CLEAN(scene_free) = scene_new();
     struct study *other CLEAN(study_free) = NULL;
-    scene_new(&c);
     assert_memory_not_equal(c.study->terms.digest, c.s.study->terms.digest, 32);
     OK(load(&c, "approvers: {at_least: 3, people: " PEOPLE "}\n", &other));
     assert_memory_not_equal(c.study->terms.digest, other->terms.digest, 32);
     study_free(&other);
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
-        assert_int_equal(load(&c, wrong[k][0], &other), ERR_STUDY);
-        support_says(c.words, wrong[k][1]);
+        GIVES(load(&c, wrong[k][0], &other), ERR_STUDY, logged, wrong[k][1]);
     }
 }
 
 TEST(a_debit_is_within_share_and_day)
 {
-    struct warrant_scene c CLEAN(scene_free);
-    scene_new(&c);
+    struct warrant_scene c CLEAN(scene_free) = scene_new();
     OK(warrant_allows(&c.w, 0.5, 1, c.w.last_day, &c.log));
     assert_int_equal(warrant_allows(&c.w, 0.5, 1, c.w.last_day + 1, &c.log), ERR_REFUSED);
-    support_says(c.words, "the warrant was good until 2026-12-31");
+    support_says(logged, "the warrant was good until 2026-12-31");
     assert_int_equal(warrant_allows(&c.w, 0.500001, 1, 0, &c.log), ERR_BUDGET);
     assert_int_equal(warrant_allows(&c.w, NAN, 1, 0, &c.log), ERR_BUDGET);
     c.w.share = WARRANT_ALL; /* the ledger's own limit is exact */

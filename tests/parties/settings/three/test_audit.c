@@ -460,7 +460,7 @@ static double audit_of(const struct study_options *o, enum flaw flaw)
     a->flaw = flaw;
     a->runs = flaw == NONE || flaw == HALF_NOISE ? runs()
                                                  : runs() / 2; /* the others show clearly */
-    OK(support_study_new(&a->s, o, &log));
+    a->s = support_study_of(o, &log);
     OK(bounds_new(&a->bounds, a->s.study, &log));
     a->counts = memory_array(a->s.study->workload->cells, sizeof *a->counts);
     if (o->copula != NULL)

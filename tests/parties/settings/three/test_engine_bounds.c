@@ -53,10 +53,9 @@ static void others_have(const struct whole *w, unsigned hostile, const struct cl
     int64_t *one CLEAN(memory_release) = memory_array(cells, sizeof *one);
     memset(counts, 0, cells * sizeof *counts);
     for (unsigned o = 0; o < OWNERS; o++) {
-        struct table *t CLEAN(table_free) = NULL;
         if (owner[o].batch == owner[hostile].batch)
             continue;
-        OK(rows_of(w, o, &t));
+        struct table *t CLEAN(table_free) = MADE_LAST(table, rows_of, w, o);
         tabulate_marginal(t, clique, one);
         for (size_t i = 0; i < cells; i++)
             counts[i] += one[i];
@@ -253,8 +252,7 @@ TEST(an_upload_is_the_same_again_and_cannot_be_altered)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     struct whole *w CLEAN(whole_end) = whole_new(OPTIONS(.owners = OWNERS));
-    const uint8_t *terms;
-    terms = w->s.study->terms.digest;
+    const uint8_t *terms = w->s.study->terms.digest;
     unsigned form = study_upload_form(w->s.study, 0);
     size_t bytes = study_upload_bytes(w->s.study, 0);
     for (int changed = 0; changed < 2; changed++) {
@@ -275,9 +273,8 @@ TEST(an_upload_is_the_same_again_and_cannot_be_altered)
             OK(upload_check(&again[i], i, terms));
             OK(upload_write(&again[i], i, true, &b));
             for (size_t k = 0; k < b.size; k += k < 300 ? 1 : 37) { /* any altered byte is found */
-                enum err e;
                 b.data[k] ^= 1;
-                e = upload_read(&back, &three_split, i, form, bytes, b.data, b.size);
+                enum err e = upload_read(&back, &three_split, i, form, bytes, b.data, b.size);
                 if (e == ERR_OK) {
                     uint8_t d1[32], d2[32];
                     enum err check = upload_check(&back, i, terms);

@@ -183,11 +183,10 @@ static enum err sit(struct party *p, void *shared)
 static void at_desk(const char *method, const char *const *part, void (*ask)(struct three *g))
 {
     struct support_study s CLEAN(support_study_free);
-    struct bounds *bounds CLEAN(bounds_free) = NULL;
     struct engine_forms_desk d = {.s = &s, .ask = ask};
     OK(support_study_new(&s, &(struct study_options){.owners = 1, .copula = method, .part = part},
                          NULL));
-    OK(bounds_new(&bounds, s.study, NULL));
+    struct bounds *bounds CLEAN(bounds_free) = MADE(bounds, bounds_new, s.study, NULL);
     d.bounds = bounds;
     OK(three_run(1, sit, &d, NULL));
 }

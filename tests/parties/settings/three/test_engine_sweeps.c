@@ -97,11 +97,10 @@ TEST(a_sweep_has_few_exchanges)
     const struct study_options o = {.owners = OWNERS, .sweeps = 2, .lanes = 1};
     struct costing *c CLEAN(memory_release) = memory_array(1, sizeof *c);
     struct whole *w CLEAN(whole_end) = whole_new(&o);
-    uint64_t cells, of_set;
     c->w = w;
     const struct workload *load = w->s.study->workload;
-    cells = load->cells;
-    of_set = load->query[0].cells + load->query[7].cells + load->query[9].cells;
+    uint64_t cells = load->cells;
+    uint64_t of_set = load->query[0].cells + load->query[7].cells + load->query[9].cells;
     assert_in_range(w->bounds->counts.bits, 4, 20);
     OK(three_run(9, cost, c, NULL));
     for (unsigned i = 0; i < 3; i++) {

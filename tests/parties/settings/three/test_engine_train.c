@@ -271,7 +271,7 @@ TEST(servers_refuse_gradients_that_are_not_of_the_study)
                                         TRAIN("target: died, test: {column: sex, value: f}"), NULL};
     for (unsigned k = 0; k < 3; k++) {
         struct engine_train_desk d = {.bounds = NULL};
-        NEW_STUDY(&d.s, NULL, .owners = 1, .train = train[k]);
+        d.s = STUDY(NULL, .owners = 1, .train = train[k]);
         OK(bounds_new(&d.bounds, d.s.study, NULL));
         OK(three_run(1, sit, &d, NULL));
         bounds_free(&d.bounds);

@@ -394,9 +394,8 @@ static void expect_health(uint16_t port, const char *code, const char *words)
 /* A stopped server says so to analyst and operator, and goes on when the operator says so. */
 TEST(a_server_that_stopped_serves_no_run)
 {
-    struct support_study s CLEAN(support_study_free);
     pid_t server[STUDY_SERVERS_MOST];
-    NEW_STUDY(&s, &quiet, .owners = 1, .rounds = 1);
+    struct support_study s CLEAN(support_study_free) = STUDY(&quiet, .owners = 1, .rounds = 1);
     uint16_t status = support_ports(1);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         server[i] = i == 2 ? serve_with_status(&s, status) : support_serve(&s, i, s.path);
@@ -417,11 +416,9 @@ TEST(a_server_that_stopped_serves_no_run)
     assert_true(support_wait_for(support_path(&s, "server2.log"), "is ready", 60));
     expect_health(status, " 503 ", "a check failed: this server takes part in no run");
     assert_int_equal(support_stop(&server[2]), 0);
-    assert_int_equal(resume(&s, 2), 0);
-    file_says(support_path(&s, "resume.log"), "can be started again");
+    ENDS(resume(&s, 2), 0, support_path(&s, "resume.log"), "can be started again");
     file_says(support_path(&s, "server2/audit.log"), " resumed checks 9 left 1 failed 1 ");
-    assert_int_equal(resume(&s, 2), 0);
-    file_says(support_path(&s, "resume.log"), "nothing stopped this server");
+    ENDS(resume(&s, 2), 0, support_path(&s, "resume.log"), "nothing stopped this server");
     server[2] = support_serve_ready(&s, 2, s.path);
     assert_int_equal(run_study(&s), 0);
     EXPECT(0, support_path(&s, "audit.txt"), 20, "audit", support_path(&s, "server0/audit.log"),

@@ -28,8 +28,7 @@ static void share(struct tally_scene *c, const struct identity *me, unsigned gue
     const size_t owner = c->study->owners + guest;
     const unsigned form = study_upload_form(c->study, owner);
     struct bytes packed CLEAN(bytes_clear) = {0};
-    struct table *t CLEAN(table_free) = NULL;
-    OK(support_table(&t, c->study->domain, rows, guest));
+    struct table *t CLEAN(table_free) = MADE(table, support_table, c->study->domain, rows, guest);
     OK(pack_table(c->study, owner, form, t, &packed));
     assert_int_equal(form, UPLOAD_RECORDS);
     OK(upload_make(c->parts[guest], &three_split, me, (uint32_t)owner,
@@ -40,11 +39,10 @@ static void share(struct tally_scene *c, const struct identity *me, unsigned gue
 /* `more`: top-level lines of the study. */
 static void scene_new(struct tally_scene *c, unsigned rows, const char *more)
 {
-    struct identity *issuer CLEAN(identity_free) = NULL;
     char open[512], key[IDENTITY_TEXT_SIZE];
     *c = (struct tally_scene){0};
-    NEW_STUDY(&c->s, &quiet, .owners = 1, .more = more);
-    OK(identity_new(&issuer, NULL));
+    c->s = STUDY(&quiet, .owners = 1, .more = more);
+    struct identity *issuer CLEAN(identity_free) = MADE(identity, identity_new, NULL);
     public_identity_text(&issuer->public, key);
     snprintf(open, sizeof open,
              "min_owners: 1\nopen_owners: {issuer: %s, max: 200, max_rows: %u}\nstudy:", key, rows);

@@ -116,7 +116,7 @@ static struct duet *duet_new(const struct study_options *o)
 {
     struct duet *d = NULL;
     OK(memory_new(&d, 1));
-    OK(support_study_new(&d->s, o, &quiet));
+    d->s = support_study_of(o, &quiet);
     OK(bounds_new(&d->bounds, d->s.study, &quiet));
     OK(table_new(&d->all, d->s.study->domain, 0));
     for (unsigned i = 0; i < 2; i++) {
@@ -258,14 +258,13 @@ static size_t most_of(const struct duet_seat *s, const struct ask *a)
 {
     const uint64_t unit = a->kind == ASK_SCORES ? a->multiplier : 1024;
     struct score_bounds merged;
-    size_t bits, own;
     if (exchanges_of(a) == 1)
         return 0;
     if (s->d->s.study->score == AIM_L2)
         return 1536 * a->estimates + 12000 * (size_t)a->queries;
     OK(score_merged(&merged, &s->d->bounds->counts, s->d->s.study->workload, a->merges));
-    bits = merged.bits + (size_t)ceil(log2((double)unit)) + 1;
-    own = bits - (size_t)__builtin_ctzll(unit);
+    size_t bits = merged.bits + (size_t)ceil(log2((double)unit)) + 1;
+    size_t own = bits - (size_t)__builtin_ctzll(unit);
     return a->estimates * (32 * (own + bits) + 16 * own) + 12000 * (size_t)a->queries;
 }
 
@@ -897,8 +896,7 @@ TEST(rows_that_nobody_encrypts_are_refused)
     OK(store_count(d->store[0], &whole, &part));
     assert_int_equal(whole, 0);
     run_session(d);
-    assert_int_equal(d->seat[0].e, ERR_DATA);
-    support_says(d->seat[0].words, "o0 sent encrypted rows that are malformed");
+    GIVES(d->seat[0].e, ERR_DATA, d->seat[0].words, "o0 sent encrypted rows that are malformed");
     for (unsigned i = 0; i < 2; i++)
         upload_clear(&d->part[0][i]);
     memcpy(d->part[0], good, sizeof good);
@@ -908,9 +906,8 @@ TEST(rows_that_nobody_encrypts_are_refused)
 static void adds_up_without(struct duet *d, size_t results, size_t owners)
 {
     const struct workload *w = d->s.study->workload;
-    struct table *rest CLEAN(table_free) = NULL;
     int64_t right[WORDS];
-    OK(table_new(&rest, d->s.study->domain, 0));
+    struct table *rest CLEAN(table_free) = MADE(table, table_new, d->s.study->domain, 0);
     for (unsigned o = 1; o < OWNERS; o++) {
         struct table *t CLEAN(table_free) = NULL;
         OK(support_table(&t, d->s.study->domain, 300 + 200 * o, o));
@@ -993,7 +990,7 @@ TEST(what_a_provider_gets_is_counts_less_a_stream)
 {
     struct duet *d CLEAN(duet_free) = duet_new(
         OPTIONS(.owners = OWNERS, .two = true, .copula = "method: copula\n"));
-    uint64_t *sum, total[2] = {0};
+    uint64_t *sum CLEAN(memory_release), total[2] = {0};
     size_t cells = d->s.study->workload->maximal_cells;
     sum = memory_array(2 * cells, sizeof *sum);
     for (unsigned i = 0; i < 2; i++) {
@@ -1015,7 +1012,6 @@ TEST(what_a_provider_gets_is_counts_less_a_stream)
     d->part[1][1].seed[0][3] ^= 1;
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(upload_check(&d->part[1][i], i, d->s.study->terms.digest), ERR_DATA);
-    memory_free(&sum);
 }
 
 /* --- noise ------------------------------------------------------------------------------------ */
@@ -1167,12 +1163,11 @@ static void audit(const char *noise_by)
         OPTIONS(.owners = 1, .two = true, .annealed = true, .more = noise_by));
     int64_t *x CLEAN(memory_release) = NULL;
     double *rest CLEAN(memory_release) = memory_array(WORDS, sizeof *rest);
-    size_t cells;
     d->audited = true;
     run_duet(d);
     if (d->s.study->noise_by == NOISE_BY_JOINT)
         has_all_parts(d);
-    cells = d->s.study->workload->cells;
+    size_t cells = d->s.study->workload->cells;
     x = memory_array(cells, sizeof *x);
     OK(tabulate_closure(d->all, d->s.study->workload, x));
     for (unsigned i = 0; i < 2; i++) {
