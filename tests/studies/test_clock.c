@@ -58,8 +58,7 @@ static void start(struct clock_scene *c, unsigned i)
 
 static struct clock_scene scene_new(const struct study_options *o)
 {
-    struct clock_scene c = {0};
-    OK(support_study_new(&c.s, o, &quiet));
+    struct clock_scene c = {.s = support_study_of(o, &quiet)};
     for (unsigned i = 0; i < OWNERS; i++)
         OK(support_csv(file(&c, "o%u.csv", i), c.s.study->domain, 400 + 500 * i, 10 + i));
     set_clocks(&c, 0);
@@ -106,7 +105,6 @@ TEST(a_study_goes_on_whatever_the_clocks_do)
     static const int64_t jumps[] = {3600, -3600, 20 * YEAR, -20 * YEAR, 0};
     struct clock_scene c CLEAN(scene_free) = scene_new(
         OPTIONS(.owners = OWNERS, .rounds = 12, .epsilon = 8));
-    pid_t run;
     start_all(&c);
     set_clock(&c, 0, YEAR);
     set_clock(&c, 1, -YEAR);
@@ -118,8 +116,8 @@ TEST(a_study_goes_on_whatever_the_clocks_do)
     assert_int_equal(share(&c, 1), 0);
     assert_int_equal(status(&c), 0);
     says(&c, "  o0                   held by all three, ");
-    run = START(file(&c, "run.log"), "run", c.s.path, "--key", file(&c, "a.key"), "--out",
-                file(&c, "out"));
+    pid_t run = START(file(&c, "run.log"), "run", c.s.path, "--key", file(&c, "a.key"), "--out",
+                      file(&c, "out"));
     for (unsigned k = 0; k < sizeof jumps / sizeof *jumps; k++) {
         char round[16];
         snprintf(round, sizeof round, "\n%u/", 2 * k + 1);

@@ -437,14 +437,14 @@ static int stage_of(void **state, enum crashes_kind kind)
     c->kind = kind;
     c->ahead = kind == AHEAD ? "1" : "off";
     *state = c;
-    NEW_STUDY(&c->s, &quiet, .owners = kind == TWO_OWNER ? 1 : OWNERS, .rounds = ROUNDS,
-              .sweeps = kind == SWEEPS, .domain = is_copula(c) ? NULL : many_ages,
-              .two = kind >= TWO, .part = kind == TWO_ROWS ? encrypted : NULL,
-              .copula = is_copula(c) ? "method: copula\n" : NULL,
-              .more = kind == PROVED      ? "security: abort\n"
-                      : kind == TWO_AIM   ? "noise_by: joint\n"
-                      : kind == TWO_OWNER ? "noise_by: owner\n"
-                                          : NULL);
+    c->s = STUDY(&quiet, .owners = kind == TWO_OWNER ? 1 : OWNERS, .rounds = ROUNDS,
+                 .sweeps = kind == SWEEPS, .domain = is_copula(c) ? NULL : many_ages,
+                 .two = kind >= TWO, .part = kind == TWO_ROWS ? encrypted : NULL,
+                 .copula = is_copula(c) ? "method: copula\n" : NULL,
+                 .more = kind == PROVED      ? "security: abort\n"
+                         : kind == TWO_AIM   ? "noise_by: joint\n"
+                         : kind == TWO_OWNER ? "noise_by: owner\n"
+                                             : NULL);
     for (unsigned i = 0; i < servers_of(c); i++) {
         start(c, i);
         wait_ready(c, i);
@@ -465,50 +465,21 @@ static int stage_of(void **state, enum crashes_kind kind)
     return 0;
 }
 
-static int stage_new(void **state)
-{
-    return stage_of(state, AIM);
-}
-
-static int proving_stage_new(void **state)
-{
-    return stage_of(state, PROVED);
-}
-
-static int copula_stage_new(void **state)
-{
-    return stage_of(state, COPULA);
-}
-
-static int sweeps_stage_new(void **state)
-{
-    return stage_of(state, SWEEPS);
-}
-
-static int ahead_stage_new(void **state)
-{
-    return stage_of(state, AHEAD);
-}
-
-static int two_stage_new(void **state)
-{
-    return stage_of(state, TWO);
-}
-
-static int two_aim_stage_new(void **state)
-{
-    return stage_of(state, TWO_AIM);
-}
-
-static int two_owner_stage_new(void **state)
-{
-    return stage_of(state, TWO_OWNER);
-}
-
-static int two_rows_stage_new(void **state)
-{
-    return stage_of(state, TWO_ROWS);
-}
+/* cmocka's setup of a group. */
+#define STAGE(name, kind)                                                                          \
+    static int name(void **state)                                                                  \
+    {                                                                                              \
+        return stage_of(state, kind);                                                              \
+    }
+STAGE(stage_new, AIM)
+STAGE(proving_stage_new, PROVED)
+STAGE(copula_stage_new, COPULA)
+STAGE(sweeps_stage_new, SWEEPS)
+STAGE(ahead_stage_new, AHEAD)
+STAGE(two_stage_new, TWO)
+STAGE(two_aim_stage_new, TWO_AIM)
+STAGE(two_owner_stage_new, TWO_OWNER)
+STAGE(two_rows_stage_new, TWO_ROWS)
 
 static int stage_free(void **state)
 {
@@ -530,6 +501,18 @@ static void one(struct crashes_stage *c, unsigned who, const char *what, long at
     faults[who] = (struct crashes_fault){what, at};
     play(c, faults, false);
     check(c);
+}
+
+/*
+ * Before even steps and after odd ones, `apart` from each other. From one person to the next, the
+ * first step is `each` later.
+ */
+static void killed_in_turn(struct crashes_stage *c, unsigned people, long from, long each,
+                           long apart)
+{
+    for (unsigned who = 0; who < people; who++)
+        for (long at = from + each * (long)who; at <= c->syncs[who]; at += apart)
+            one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
 }
 
 /* --- tests ------------------------------------------------------------------------------------ */
@@ -603,29 +586,19 @@ TEST(a_disk_is_full_at_each_write)
  */
 static void whoever_proves_is_killed_at_each_step(void **state)
 {
-    struct crashes_stage *c = *state;
-    for (unsigned who = 0; who < servers_of(c); who++)
-        for (long at = 1 + (is_long() ? 0 : 4 * (long)who); at <= c->syncs[who];
-             at += is_long() ? 1 : 42)
-            one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
+    killed_in_turn(*state, servers_of(*state), 1, is_long() ? 0 : 4, is_long() ? 1 : 42);
 }
 
 /* One step of each of the two rounds of a copula. The long tests play all of the above this way. */
 static void a_copula_goes_on_at_each_step(void **state)
 {
-    struct crashes_stage *c = *state;
-    for (unsigned who = 0; who < PEOPLE; who++)
-        for (long at = 5 + 3 * (long)who; at <= c->syncs[who]; at += 15)
-            one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
+    killed_in_turn(*state, PEOPLE, 5, 3, 15);
 }
 
 /* Scores that were opened are opened again, with their noise, for the same estimates alone. */
 static void sweeps_go_on_at_each_step(void **state)
 {
-    struct crashes_stage *c = *state;
-    for (unsigned who = 0; who < PEOPLE; who++)
-        for (long at = 4 + 3 * (long)who; at <= c->syncs[who]; at += is_long() ? 1 : 19)
-            one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
+    killed_in_turn(*state, PEOPLE, 4, 3, is_long() ? 1 : 19);
 }
 
 /*
@@ -680,32 +653,18 @@ static void encrypted_rows_are_counted_at_each_step(void **state)
 /* Blocks made before, then taken or dropped. The long tests play all of the above this way. */
 static void noise_made_ahead_is_used_once_at_each_step(void **state)
 {
-    struct crashes_stage *c = *state;
-    for (unsigned who = 0; who < PEOPLE; who++)
-        for (long at = 2 + 3 * (long)who; at <= c->syncs[who]; at += is_long() ? 1 : 34)
-            one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
+    killed_in_turn(*state, PEOPLE, 2, 3, is_long() ? 1 : 34);
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest proving[] = {
-        cmocka_unit_test(whoever_proves_is_killed_at_each_step),
-    };
-    const struct CMUnitTest copula[] = {
-        cmocka_unit_test(a_copula_goes_on_at_each_step),
-    };
-    const struct CMUnitTest sweeps[] = {
-        cmocka_unit_test(sweeps_go_on_at_each_step),
-    };
+    const struct CMUnitTest proving[] = {cmocka_unit_test(whoever_proves_is_killed_at_each_step)};
+    const struct CMUnitTest copula[] = {cmocka_unit_test(a_copula_goes_on_at_each_step)};
+    const struct CMUnitTest sweeps[] = {cmocka_unit_test(sweeps_go_on_at_each_step)};
     const struct CMUnitTest ahead[] = {
-        cmocka_unit_test(noise_made_ahead_is_used_once_at_each_step),
-    };
-    const struct CMUnitTest two[] = {
-        cmocka_unit_test(two_servers_go_on_at_each_step),
-    };
-    const struct CMUnitTest rows[] = {
-        cmocka_unit_test(encrypted_rows_are_counted_at_each_step),
-    };
+        cmocka_unit_test(noise_made_ahead_is_used_once_at_each_step)};
+    const struct CMUnitTest two[] = {cmocka_unit_test(two_servers_go_on_at_each_step)};
+    const struct CMUnitTest rows[] = {cmocka_unit_test(encrypted_rows_are_counted_at_each_step)};
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     return support_run_tests(stage_new, stage_free) +
            cmocka_run_group_tests(two, two_stage_new, stage_free) +

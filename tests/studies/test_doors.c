@@ -22,8 +22,7 @@ static void serve(struct doors_scene *c, unsigned i)
 
 static struct doors_scene scene_new(const struct study_options *o)
 {
-    struct doors_scene c = {0};
-    OK(support_study_new(&c.s, o, &quiet));
+    struct doors_scene c = {.s = support_study_of(o, &quiet)};
     return c;
 }
 
@@ -83,10 +82,8 @@ static unsigned lines_with(const char *path, const char *words)
 
 static void dial_as_stranger(struct doors_scene *c, struct netio *netio)
 {
-    struct identity *stranger CLEAN(identity_free) = NULL;
-    struct dial *d CLEAN(dial_free) = NULL;
-    OK(identity_new(&stranger, &quiet));
-    OK(dials_new(&d, netio, c->s.study, stranger, 1, NULL));
+    struct identity *stranger CLEAN(identity_free) = MADE(identity, identity_new, &quiet);
+    struct dial *d CLEAN(dial_free) = MADE(dial, dials_new, netio, c->s.study, stranger, 1, NULL);
     assert_int_not_equal(dial_reach(d, support_moment(100)), ERR_OK);
 }
 
@@ -100,7 +97,6 @@ TEST(nobody_fills_the_log)
     static const char away[] = "turned away a connection";
     const double end = support_deadline(30);
     struct doors_scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 1));
-    struct netio *netio;
     unsigned dialled = 0;
     serve(&c, 1);
     struct support_caller odd = support_caller_new(&c.s, "o0.key", 1);
@@ -109,7 +105,7 @@ TEST(nobody_fills_the_log)
         assert_int_equal(support_call(&odd), ERR_REFUSED);
     }
     support_caller_free(&odd);
-    OK(netio_new(&netio, NULL));
+    struct netio *netio = MADE(netio, netio_new, NULL);
     for (; lines_with(file(&c, "server1.log"), away) < LINES; dialled++) {
         assert_true(support_again(end));
         dial_as_stranger(&c, netio);
@@ -152,8 +148,7 @@ TEST(what_never_ends_is_not_read_whole)
         assert_int_equal(support_run(file(&c, "share.log"), 60, share), 6);
         file_says(file(&c, "share.log"), "is empty; it needs a header line");
         check[1] = share[2];
-        assert_int_equal(support_run(file(&c, "check.log"), 60, check), 3);
-        file_says(file(&c, "check.log"), "is empty");
+        ENDS(support_run(file(&c, "check.log"), 60, check), 3, file(&c, "check.log"), "is empty");
     }
 }
 
@@ -166,8 +161,7 @@ TEST(a_folder_of_all_is_refused)
         const mode_t mode = k == 0 ? 0777 : 0720;
         assert_int_equal(chmod(file(&c, "server0"), mode), 0);
         pid_t pid = support_serve(&c.s, 0, c.s.path);
-        assert_int_equal(support_wait(pid, 10), 1);
-        file_says(file(&c, "server0.log"), "run chmod go-w '");
+        ENDS(support_wait(pid, 10), 1, file(&c, "server0.log"), "run chmod go-w '");
     }
     file_says(file(&c, "server0.log"), "(mode 720)");
     assert_int_equal(chmod(file(&c, "server0"), 0755), 0);

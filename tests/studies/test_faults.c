@@ -40,9 +40,8 @@ TEST(a_roster_is_signed_or_as_it_was)
     const char *amended = file(c, "amended.yaml"), *signs = file(c, "work/amended.yaml");
     const char *const sign[] = {"roster", "sign", signs, "--key", file(c, "s1.key"), NULL};
     char amendment[256], key[IDENTITY_TEXT_SIZE];
-    struct identity *revoked CLEAN(identity_free) = NULL;
     const char *const show[] = {"roster", "show", amended, "--since", c->s.path, NULL};
-    OK(identity_new(&revoked, NULL));
+    struct identity *revoked CLEAN(identity_free) = MADE(identity, identity_new, NULL);
     public_identity_text(&revoked->public, key);
     snprintf(amendment, sizeof amendment, "roster: 2\nrevoked: [%s]\nstudy:", key);
     assert_true(support_edit(c->s.path, amended, (const char *const[]){"study:", amendment, NULL}));

@@ -31,9 +31,8 @@ static bool is_ready(const struct faults_scene *c, unsigned i)
 static bool has_ended(pid_t pid)
 {
     char path[64], text[256] = "";
-    FILE *f;
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    f = fopen(path, "r");
+    FILE *f = fopen(path, "r");
     if (f == NULL)
         return true;
     if (fgets(text, sizeof text, f) == NULL)
@@ -230,8 +229,7 @@ static bool parts_survive(struct faults_scene *c, unsigned victim, const char *k
         faults_expect_words(file(c, "share.log"), share(c), kind, n);
     bool fired = faults_happened(c);
     replace_server(c, victim, kind, n);
-    assert_int_equal(share(c), 0);
-    file_says(file(c, "share.log"), "all three servers have stored the upload");
+    ENDS(share(c), 0, file(c, "share.log"), "all three servers have stored the upload");
     end_servers(c);
     return fired;
 }
@@ -334,8 +332,7 @@ static bool withdrawal_survives(struct faults_scene *c, unsigned victim, const c
     bool fired = faults_happened(c);
     replace_server(c, victim, kind, n);
     assert_int_equal(withdraw(c), 0);
-    assert_int_equal(ask_status(c), 0);
-    file_says(file(c, "status.log"), "withdrawn");
+    ENDS(ask_status(c), 0, file(c, "status.log"), "withdrawn");
     end_servers(c);
     return fired;
 }
@@ -458,9 +455,8 @@ static bool recovery_survives(struct faults_scene *c, unsigned victim, const cha
 /* The last line of its audit log was cut off when it died. */
 static void have_torn_log(struct faults_scene *c)
 {
-    FILE *f;
     have_upload(c);
-    f = fopen(file(c, "server0/audit.log"), "a");
+    FILE *f = fopen(file(c, "server0/audit.log"), "a");
     assert_true(f != NULL && fputs("17 half a li", f) > 0 && fclose(f) == 0);
 }
 
@@ -489,15 +485,19 @@ static bool status_survives(struct faults_scene *c, unsigned victim, const char 
     return faults_happened(c);
 }
 
+/* A test that a study of these options survives each of the faults: struct faults_sweep. */
+#define SURVIVES(test, options, trial, servers, ...)                                               \
+    TEST_OF(test, options)                                                                         \
+    {                                                                                              \
+        static const struct faults_sweep of[] = {__VA_ARGS__};                                     \
+        faults_sweep(*state, trial, servers, of, sizeof of / sizeof *of);                          \
+    }
+
 /* Twelve owners, the first neighbour of both links and the rest fill the room of admission. */
 static struct study_options many = {.owners = 12, .round_s = 5};
 
-TEST_OF(status_pages_survive_faults, &many)
-{
-    static const struct faults_sweep of[] = {
-        {"alloc@", 0, 61}, {"library@", 0, 35}, {"call@", 0, 5}, {"link@", 0, 61}};
-    faults_sweep(*state, status_survives, 1, of, sizeof of / sizeof *of);
-}
+SURVIVES(status_pages_survive_faults, &many, status_survives, 1, {"alloc@", 0, 61},
+         {"library@", 0, 35}, {"call@", 0, 5}, {"link@", 0, 61})
 
 static int purge(struct faults_scene *c)
 {
@@ -535,16 +535,11 @@ TEST(a_purge_survives_faults)
 
 /* --- sessions --------------------------------------------------------------------------------- */
 
-TEST(uploads_survive_faults)
-{
-    static const struct faults_sweep of[] = {
-        {"sync:", 0, 7},    {"write:", 1, 41},       {"short:", 2, 61},        {"read:", 0, 20},
-        {"sql@", 1, 47},    {"alloc@", 1, 93},       {"call@", 2, 3},          {"library@", 0, 25},
-        {"signal@", 1, 17}, {"link@", 2, 61},        {"sql+", 0, 61},          {"write+", 2, 47},
-        {"alloc+", 1, 151}, {"alloc+1<sql@", 2, 55}, {"call+1<short:", 1, 61},
-    };
-    faults_sweep(*state, upload_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
-}
+SURVIVES(uploads_survive_faults, NULL, upload_survives, STUDY_SERVERS_MOST, {"sync:", 0, 7},
+         {"write:", 1, 41}, {"short:", 2, 61}, {"read:", 0, 20}, {"sql@", 1, 47}, {"alloc@", 1, 93},
+         {"call@", 2, 3}, {"library@", 0, 25}, {"signal@", 1, 17}, {"link@", 2, 61},
+         {"sql+", 0, 61}, {"write+", 2, 47}, {"alloc+", 1, 151}, {"alloc+1<sql@", 2, 55},
+         {"call+1<short:", 1, 61})
 
 TEST(withdrawals_survive_faults)
 {
@@ -578,23 +573,13 @@ TEST(refusals_survive_faults)
     faults_sweep(*state, refusal_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
 }
 
-TEST(runs_survive_faults)
-{
-    static const struct faults_sweep of[] = {
-        {"sync:", 1, 10},    {"write:", 2, 61},       {"read:", 0, 41},
-        {"sql@", 2, 73},     {"alloc@", 0, 227},      {"library@", 1, 61},
-        {"signal@", 2, 129}, {"call@", 1, 5},         {"link@", 2, 241},
-        {"sql+", 1, 193},    {"write+", 0, 55},       {"library+", 2, 700},
-        {"alloc+", 0, 397},  {"call+1<sync:", 2, 10}, {"library+1<link@", 0, 227},
-    };
-    faults_sweep(*state, run_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
-}
+SURVIVES(runs_survive_faults, NULL, run_survives, STUDY_SERVERS_MOST, {"sync:", 1, 10},
+         {"write:", 2, 61}, {"read:", 0, 41}, {"sql@", 2, 73}, {"alloc@", 0, 227},
+         {"library@", 1, 61}, {"signal@", 2, 129}, {"call@", 1, 5}, {"link@", 2, 241},
+         {"sql+", 1, 193}, {"write+", 0, 55}, {"library+", 2, 700}, {"alloc+", 0, 397},
+         {"call+1<sync:", 2, 10}, {"library+1<link@", 0, 227})
 
-TEST(lost_runs_survive_faults)
-{
-    static const struct faults_sweep of[] = {{"library@", 0, 61}};
-    faults_sweep(*state, lost_run_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
-}
+SURVIVES(lost_runs_survive_faults, NULL, lost_run_survives, STUDY_SERVERS_MOST, {"library@", 0, 61})
 
 static const char *const records[] = {"    max_rows: 1000\n    as: records\n"};
 static struct study_options other = {.owners = 1,
@@ -605,22 +590,15 @@ static struct study_options other = {.owners = 1,
                                      .more = "score: l2\nlate_uploads: join\n"};
 
 /* With records, other noise and another score. */
-TEST_OF(other_runs_survive_faults, &other)
-{
-    static const struct faults_sweep of[] = {{"alloc@", 1, 227}, {"sql@", 2, 70}};
-    faults_sweep(*state, run_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
-}
+SURVIVES(other_runs_survive_faults, &other, run_survives, STUDY_SERVERS_MOST, {"alloc@", 1, 227},
+         {"sql@", 2, 70})
 
 static struct study_options proved = {
     .owners = 1, .rounds = 1, .round_s = 5, .more = "security: abort\n"};
 
 /* With a check, whose begin and end are also on disk. */
-TEST_OF(proved_runs_survive_faults, &proved)
-{
-    static const struct faults_sweep of[] = {
-        {"sync:", 2, 17}, {"alloc@", 0, 300}, {"link@", 1, 400}};
-    faults_sweep(*state, run_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
-}
+SURVIVES(proved_runs_survive_faults, &proved, run_survives, STUDY_SERVERS_MOST, {"sync:", 2, 17},
+         {"alloc@", 0, 300}, {"link@", 1, 400})
 
 static struct study_options trained = {.owners = 1,
                                        .round_s = 5,
@@ -629,11 +607,8 @@ static struct study_options trained = {.owners = 1,
                                        .more = "security: abort\n"};
 
 /* Rows are kept in memory for as many steps as a session has. */
-TEST_OF(trained_runs_survive_faults, &trained)
-{
-    static const struct faults_sweep of[] = {{"alloc@", 1, 600}, {"link@", 2, 700}};
-    faults_sweep(*state, run_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
-}
+SURVIVES(trained_runs_survive_faults, &trained, run_survives, STUDY_SERVERS_MOST,
+         {"alloc@", 1, 600}, {"link@", 2, 700})
 
 /* A provider and a keeper: encrypted rows are counted, and noise is made by both. */
 static struct study_options two = {.owners = 1,
@@ -643,32 +618,17 @@ static struct study_options two = {.owners = 1,
                                    .part = records,
                                    .more = "noise_by: joint\n"};
 
-TEST_OF(uploads_to_two_survive_faults, &two)
-{
-    static const struct faults_sweep of[] = {{"sync:", 1, 7}, {"alloc@", 0, 93}, {"link@", 1, 61}};
-    faults_sweep(*state, upload_survives, 2, of, sizeof of / sizeof *of);
-}
+SURVIVES(uploads_to_two_survive_faults, &two, upload_survives, 2, {"sync:", 1, 7},
+         {"alloc@", 0, 93}, {"link@", 1, 61})
 
-TEST_OF(runs_of_two_survive_faults, &two)
-{
-    static const struct faults_sweep of[] = {
-        {"sync:", 0, 10},    {"write:", 1, 61}, {"sql@", 0, 73},   {"alloc@", 1, 260},
-        {"library@", 0, 61}, {"call@", 1, 5},   {"link@", 0, 241}, {"sql+", 1, 193},
-    };
-    faults_sweep(*state, run_survives, 2, of, sizeof of / sizeof *of);
-}
+SURVIVES(runs_of_two_survive_faults, &two, run_survives, 2, {"sync:", 0, 10}, {"write:", 1, 61},
+         {"sql@", 0, 73}, {"alloc@", 1, 260}, {"library@", 0, 61}, {"call@", 1, 5},
+         {"link@", 0, 241}, {"sql+", 1, 193})
 
-TEST_OF(lost_runs_of_two_survive_faults, &two)
-{
-    static const struct faults_sweep of[] = {{"library@", 1, 61}};
-    faults_sweep(*state, lost_run_survives, 2, of, sizeof of / sizeof *of);
-}
+SURVIVES(lost_runs_of_two_survive_faults, &two, lost_run_survives, 2, {"library@", 1, 61})
 
-TEST_OF(recovery_of_two_survives_faults, &two)
-{
-    static const struct faults_sweep of[] = {{"sql@", 0, 20}, {"link@", 1, 61}};
-    faults_sweep(*state, recovery_survives, 2, of, sizeof of / sizeof *of);
-}
+SURVIVES(recovery_of_two_survives_faults, &two, recovery_survives, 2, {"sql@", 0, 20},
+         {"link@", 1, 61})
 
 /* What is made of a server's folder while it does not run. */
 TEST(folders_are_whole_or_absent)
@@ -707,32 +667,16 @@ TEST_OF(long_uploads_survive_faults, &large)
     faults_sweep(c, owner_survives, 1, at_owner, sizeof at_owner / sizeof *at_owner);
 }
 
-TEST(an_upload_survives_faults_of_the_owner)
-{
-    static const struct faults_sweep of[] = {
-        {"write:", 0, 1},    {"rename:", 0, 1},  {"call@", 0, 6},  {"alloc@", 0, 61},
-        {"library@", 0, 17}, {"signal@", 0, 11}, {"link@", 0, 31},
-    };
-    faults_sweep(*state, owner_survives, 1, of, sizeof of / sizeof *of);
-}
+SURVIVES(an_upload_survives_faults_of_the_owner, NULL, owner_survives, 1, {"write:", 0, 1},
+         {"rename:", 0, 1}, {"call@", 0, 6}, {"alloc@", 0, 61}, {"library@", 0, 17},
+         {"signal@", 0, 11}, {"link@", 0, 31})
 
-TEST(recovery_survives_faults)
-{
-    static const struct faults_sweep of[] = {
-        {"sync:", 0, 5},   {"sql@", 1, 20},     {"call@", 0, 7},
-        {"alloc@", 0, 61}, {"library@", 2, 31}, {"link@", 0, 61},
-    };
-    faults_sweep(*state, recovery_survives, STUDY_SERVERS_MOST, of, sizeof of / sizeof *of);
-}
+SURVIVES(recovery_survives_faults, NULL, recovery_survives, STUDY_SERVERS_MOST, {"sync:", 0, 5},
+         {"sql@", 1, 20}, {"call@", 0, 7}, {"alloc@", 0, 61}, {"library@", 2, 31}, {"link@", 0, 61})
 
-TEST(a_run_survives_faults_of_the_analyst)
-{
-    static const struct faults_sweep of[] = {
-        {"write:", 0, 13}, {"sync:", 0, 13},    {"rename:", 0, 5}, {"call@", 0, 10},
-        {"alloc@", 0, 91}, {"library@", 0, 31}, {"signal@", 0, 7}, {"link@", 0, 31},
-    };
-    faults_sweep(*state, analyst_survives, 1, of, sizeof of / sizeof *of);
-}
+SURVIVES(a_run_survives_faults_of_the_analyst, NULL, analyst_survives, 1, {"write:", 0, 13},
+         {"sync:", 0, 13}, {"rename:", 0, 5}, {"call@", 0, 10}, {"alloc@", 0, 91},
+         {"library@", 0, 31}, {"signal@", 0, 7}, {"link@", 0, 31})
 
 int main(int argc, char **argv)
 {

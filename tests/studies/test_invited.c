@@ -43,8 +43,7 @@ static void invited_new(struct invited *p, bool seals)
              key);
     p->c = scene_new(OPTIONS(.owners = 1, .seals = seals, .more = more));
     for (unsigned k = 0; k < GUESTS; k++) {
-        struct identity *guest CLEAN(identity_free) = NULL;
-        OK(identity_new(&guest, &quiet));
+        struct identity *guest CLEAN(identity_free) = MADE(identity, identity_new, &quiet);
         OK(identity_save(guest, file(&p->c, "g%u.key", k), false, &quiet));
         OK(support_csv(file(&p->c, "g%u.csv", k), p->c.s.study->domain, 30, 5 + k));
     }

@@ -91,10 +91,9 @@ static void pass_on(uint16_t port)
             }
         for (nfds_t i = FIRST; i < n; i++) {
             char block[65536];
-            ssize_t got = 0;
             if (fd[i].fd < 0 || fd[i].revents == 0)
                 continue;
-            got = recv(fd[i].fd, block, sizeof block, 0);
+            ssize_t got = recv(fd[i].fd, block, sizeof block, 0);
             if (got > 0 && send(fd[i ^ 1].fd, block, (size_t)got, MSG_NOSIGNAL) == got)
                 continue;
             close(fd[i].fd);

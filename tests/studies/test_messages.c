@@ -23,8 +23,8 @@ struct messages_scene {
 static int scene_new(void **state)
 {
     static struct messages_scene c;
-    NEW_STUDY(&c.s, &quiet, .owners = OWNERS, .round_s = support_slow(10),
-              .connect_s = support_slow(5));
+    c.s = STUDY(&quiet, .owners = OWNERS, .round_s = support_slow(10),
+                .connect_s = support_slow(5));
     assert_true(support_serve_all(&c.s, c.s.path, c.server));
     *state = &c;
     return 0;

@@ -56,7 +56,7 @@ static void scene_new(struct open_scene *c, bool two)
 {
     char open[1024], key[2][IDENTITY_TEXT_SIZE];
     *c = (struct open_scene){0};
-    NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 1, .epsilon = 40, .two = two);
+    c->s = STUDY(&quiet, .owners = 1, .rounds = 1, .epsilon = 40, .two = two);
     OK(identity_new(&c->issuer, NULL));
     OK(identity_new(&c->revoked, NULL));
     public_identity_text(&c->issuer->public, key[0]);

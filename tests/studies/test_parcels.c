@@ -155,17 +155,15 @@ TEST(owners_by_token_may_have_parcels)
 {
     struct identity *issuer CLEAN(identity_free) = NULL, *guest CLEAN(identity_free) = NULL;
     char more[OPEN_OWNERS_SIZE], text[TOKEN_TEXT_SIZE];
-    const char *parcel, *data;
     struct token t;
-    struct scene c CLEAN(scene_free) = {0};
     new_guest(&issuer, &guest, more);
-    c = scene_new(OPTIONS(.owners = 1, .seals = true, .more = more));
+    struct scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 1, .seals = true, .more = more));
     OK(identity_save(guest, file(&c, "g.key"), false, &quiet));
     OK(token_make(&t, c.s.study, issuer, 4, guest->public.sign));
     token_text(&t, text);
     OK(file_write(file(&c, "tokens"), 0600, text, strlen(text), &quiet));
-    parcel = file(&c, "g.parcel");
-    data = file(&c, "g.csv");
+    const char *parcel = file(&c, "g.parcel");
+    const char *data = file(&c, "g.csv");
     OK(support_csv(data, c.s.study->domain, 30, 5));
     for (unsigned direct = 0; direct < 2; direct++) {
         EXPECT(0, file(&c, "share.log"), 60, "share", c.s.path, data, "--key", file(&c, "g.key"),
@@ -256,13 +254,12 @@ static void blocks_free(struct blocks *b)
 
 static struct blocks blocks_new(const char *more)
 {
-    struct identity *stranger CLEAN(identity_free) = NULL;
     struct blocks b = {.c = scene_without_servers(SEALED(.more = more)),
                        .now = 1000 * (uint64_t)date_now()};
     start_server(&b.c, 0, b.c.s.path);
     OK(identity_load(&b.me, file(&b.c, "o0.key"), &quiet));
     OK(identity_load(&b.other, file(&b.c, "o2.key"), &quiet));
-    OK(identity_new(&stranger, &quiet));
+    struct identity *stranger CLEAN(identity_free) = MADE(identity, identity_new, &quiet);
     OK(identity_save(stranger, file(&b.c, "x.key"), true, &quiet));
     b.to = support_caller_new(&b.c.s, "x.key", 0);
     OK(dial_watch(b.to.dial));
@@ -420,8 +417,7 @@ TEST(bare_messages_change_nothing)
         OK(k == 0 ? parcel_put_withdraw(b.c.s.study, &m)
                   : parcel_put_upload(b.c.s.study, &b.changed[0], 0, k == 2, &m));
         bytes_set(&own.message, m.data, m.size);
-        assert_int_equal(support_call(&own), ERR_REFUSED);
-        support_says(own.reply.text, "come sealed");
+        GIVES(support_call(&own), ERR_REFUSED, own.reply.text, "come sealed");
     }
     OK(withdraw(&b, b.now + 1));
     assert_int_equal(b.to.reply.payload[0], 1); /* it was there */
@@ -470,19 +466,16 @@ TEST(a_bare_withdrawal_is_not_undone_once_there_are_sealing_keys_again)
 TEST(a_renewed_identity_whose_key_is_revoked_seals_nothing)
 {
     struct blocks b CLEAN(blocks_free) = blocks_new(NULL);
-    struct identity *old CLEAN(identity_free) = NULL;
     char text[IDENTITY_TEXT_SIZE], more[IDENTITY_TEXT_SIZE + 32];
-    const char *amended;
-    OK(identity_renew(&old, b.me, 0, &quiet));
+    struct identity *old CLEAN(identity_free) = MADE(identity, identity_renew, b.me, 0, &quiet);
     public_identity_text(&old->public, text);
     snprintf(more, sizeof more, "revoked: [%s]\nstudy:", text);
-    amended = file(&b.c, "amended.yaml");
+    const char *amended = file(&b.c, "amended.yaml");
     assert_true(support_edit(b.c.s.path, amended, (const char *const[]){"study:", more, NULL}));
     OK(upload(&b, b.me, b.now, b.parts, false));
     assert_int_equal(rename(file(&b.c, "server0"), file(&b.c, "before")), 0);
     restart_server(&b.c, 0, amended);
-    assert_int_equal(withdraw(&b, b.now + 1), ERR_REFUSED);
-    support_says(b.to.reply.text, "revokes a key of this identity");
+    GIVES(withdraw(&b, b.now + 1), ERR_REFUSED, b.to.reply.text, "revokes a key of this identity");
 }
 
 /* --- parts ------------------------------------------------------------------------------------ */
@@ -531,8 +524,7 @@ TEST(keys_that_send_junk_keep_nobody_out)
     struct support_caller own CLEAN(support_caller_free) = support_caller_new(&b.c.s, "o1.key", 0);
     for (unsigned k = 0; k < KEYS; k++) {
         struct support_caller junk CLEAN(support_caller_free);
-        struct identity *id CLEAN(identity_free) = NULL;
-        OK(identity_new(&id, &quiet));
+        struct identity *id CLEAN(identity_free) = MADE(identity, identity_new, &quiet);
         OK(identity_save(id, file(&b.c, "junk.key"), true, &quiet));
         junk = support_caller_new(&b.c.s, "junk.key", 0);
         for (unsigned i = 0; i < 4; i++) {
@@ -565,8 +557,7 @@ TEST(ten_thousand_blocks_at_once_keep_nobody_out)
     }
     own = support_caller_new(&b.c.s, "o1.key", 0);
     for (unsigned k = 0; k < CARRIERS; k++) {
-        struct identity *id CLEAN(identity_free) = NULL;
-        OK(identity_new(&id, &quiet));
+        struct identity *id CLEAN(identity_free) = MADE(identity, identity_new, &quiet);
         OK(identity_save(id, file(&b.c, "carrier.key"), true, &quiet));
         carrier[k] = support_caller_new(&b.c.s, "carrier.key", 0);
     }

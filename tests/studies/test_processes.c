@@ -45,8 +45,7 @@ TEST(a_study_over_real_processes)
     /* the run needs everybody; it says who is missing, and costs nothing */
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 2), 0);
-    assert_int_equal(run_study(&c, "a.key", 0), 1);
-    file_says(file(&c, "run%u.log", 0), "o1 has not uploaded yet");
+    ENDS(run_study(&c, "a.key", 0), 1, file(&c, "run%u.log", 0), "o1 has not uploaded yet");
     assert_int_equal(share_own(&c, 1), 0);
     /* sent again it is the same upload; other data of the same owner are refused */
     assert_int_equal(share_own(&c, 1), 0);
@@ -83,12 +82,10 @@ TEST(rows_and_columns_over_real_processes)
         "    max_rows: 900\n    batch: city\n    columns: [sex, ward, bmi]\n", NULL};
     struct scene c CLEAN(scene_free) = scene_new(
         OPTIONS(.owners = OWNERS, .rounds = 3, .part = part, .more = "min_owners: 2\n"));
-    assert_int_equal(share_own(&c, 0), 0);
-    file_says(file(&c, "share%u.log", 0), "rows of 2 columns, padded to 900");
+    ENDS(share_own(&c, 0), 0, file(&c, "share%u.log", 0), "rows of 2 columns, padded to 900");
     /* two of three have uploaded, but the columns of one wait for the rest of their rows */
     assert_int_equal(share_own(&c, 2), 0);
-    assert_int_equal(run_study(&c, "a.key", 0), 1);
-    file_says(file(&c, "run%u.log", 0), "the columns of o0 wait for");
+    ENDS(run_study(&c, "a.key", 0), 1, file(&c, "run%u.log", 0), "the columns of o0 wait for");
     assert_int_equal(share_own(&c, 1), 0);
     assert_int_equal(run_study(&c, "a.key", 1), 0);
     check_measurements(&c, file(&c, "out%u/measurements.json", 1),
@@ -147,8 +144,7 @@ TEST(a_run_begins_with_fewer_owners_where_the_study_says_so)
     struct scene c CLEAN(scene_free) = scene_new(
         OPTIONS(.owners = OWNERS, .rounds = 2, .more = "min_owners: 2\n"));
     assert_int_equal(share_own(&c, 2), 0);
-    assert_int_equal(run_study(&c, "a.key", 0), 1);
-    file_says(file(&c, "run%u.log", 0), "1 of 3 owners' rows are here");
+    ENDS(run_study(&c, "a.key", 0), 1, file(&c, "run%u.log", 0), "1 of 3 owners' rows are here");
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(run_study(&c, "a.key", 1), 0);
     file_says(file(&c, "run%u.log", 1), "the rows of 2 of 3 are counted\n");
@@ -203,14 +199,12 @@ TEST(late_rows_join_a_run)
     struct scene c CLEAN(scene_free) = scene_new(
         OPTIONS(.owners = OWNERS, .rounds = 300, .epsilon = 8,
                 .more = "min_owners: 2\nlate_uploads: join\n"));
-    struct table *some CLEAN(table_free) = NULL;
-    pid_t run;
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 1), 0);
     arguments[1] = c.s.path;
     arguments[3] = support_path(&c.s, "a.key");
     arguments[5] = support_path(&c.s, "out");
-    run = support_start(file(&c, "run.log"), arguments);
+    pid_t run = support_start(file(&c, "run.log"), arguments);
     assert_true(support_wait_for(file(&c, "run.log"), "\n5/300", 20));
     assert_int_equal(share_own(&c, 2), 0);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
@@ -220,7 +214,7 @@ TEST(late_rows_join_a_run)
     support_kill(&c.server[1]);
     start_server(&c, 1, c.s.path);
     expect_code(support_wait(run, 120), 0, file(&c, "run.log"));
-    OK(table_new(&some, c.s.study->domain, 0));
+    struct table *some CLEAN(table_free) = MADE(table, table_new, c.s.study->domain, 0);
     for (unsigned i = 0; i < 2; i++) {
         struct table *t CLEAN(table_free) = NULL;
         OK(support_table(&t, c.s.study->domain, 400 + 500 * i, 10 + i));
@@ -284,7 +278,6 @@ TEST(late_rows_join_between_two_commands)
         OPTIONS(.owners = OWNERS, .rounds = 4, .epsilon = 35,
                 .more = "min_owners: 2\nlate_uploads: join\n"));
     char letters[64] = "";
-    struct table *all;
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 1), 0);
     expect_code(support_wait(start_run_of(&c, "--rounds=1"), 30), 0, file(&c, "run.log"));
@@ -293,7 +286,7 @@ TEST(late_rows_join_between_two_commands)
     expect_code(support_wait(start_run_of(&c, "--rounds=2"), 30), 0, file(&c, "run.log"));
     file_says(file(&c, "run.log"), "the rows of 3 of 3 are counted; 1 of them came during the run");
     expect_code(support_wait(start_run_of(&c, NULL), 30), 0, file(&c, "run.log"));
-    all = c.all;
+    struct table *all = c.all;
     c.all = NULL;
     leave_out(&c, 2);
     {
@@ -337,13 +330,12 @@ TEST(late_rows_that_are_damaged_stop_no_run)
                 .more = "min_owners: 2\nlate_uploads: join\n"));
     struct bytes log CLEAN(bytes_clear) = {0};
     unsigned stumbles = 0;
-    pid_t run;
     for (unsigned i = 0; i < OWNERS; i++)
         assert_int_equal(share_own(&c, i), 0);
     support_alter(
         &c.s, 1, "UPDATE uploads SET complete = 0 WHERE owner = 2"); /* as if it had not come yet */
-    run = START(file(&c, "run.log"), "run", c.s.path, "--key", file(&c, "a.key"), "--out",
-                file(&c, "out"));
+    pid_t run = START(file(&c, "run.log"), "run", c.s.path, "--key", file(&c, "a.key"), "--out",
+                      file(&c, "out"));
     assert_true(support_wait_for(file(&c, "run.log"), "\n3/15", 20));
     support_alter(&c.s, 1,
                   "UPDATE uploads SET complete = 1, sealed = zeroblob(200) WHERE owner = 2");
@@ -377,6 +369,5 @@ TEST(other_terms_are_named)
                         file(&c, "s%u.key", 1), "--folder", file(&c, "elsewhere"), "--listen",
                         "127.0.0.1");
     assert_true(support_wait_for(file(&c, "server%u.log", 1), "is ready", 60));
-    assert_int_equal(run_study(&c, "a.key", 0), 3);
-    file_says(file(&c, "run%u.log", 0), "rounds");
+    ENDS(run_study(&c, "a.key", 0), 3, file(&c, "run%u.log", 0), "rounds");
 }

@@ -9,8 +9,7 @@ static const char lines[] = "method: copula\n";
 
 static struct copula *model_of(struct scene *c, const char *out, struct domain **d)
 {
-    struct copula *model = NULL;
-    OK(copula_load(&model, d, file(c, "%s/model", out), &quiet));
+    struct copula *model = MADE(copula, copula_load, d, file(c, "%s/model", out), &quiet);
     return model;
 }
 
@@ -119,8 +118,7 @@ TEST(a_copula_comes_of_three_servers)
     assert_true(support_stop_all(c.server));
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
     OK(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &again, NULL));
-    assert_int_equal(first.size, again.size);
-    assert_memory_equal(first.data, again.data, first.size);
+    SAME_BYTES(&first, again.data, again.size);
     /* and from the servers' stores, if the folder is lost */
     scene_continue_elsewhere(&c);
     check_same_model(&c, "out", "second");

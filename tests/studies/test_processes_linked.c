@@ -31,9 +31,8 @@ static size_t link_all(struct scene *c)
     OK(table_new(&c->all, c->s.study->domain, 0));
     for (unsigned o = 0; o < OWNERS; o++) {
         const struct study_owner *owner = &c->s.study->owner[o];
-        struct table *t CLEAN(table_free) = NULL;
         uint16_t codes[DOMAIN_ATTRIBUTES_MAX];
-        OK(support_table(&t, c->s.study->domain, 400, 10));
+        struct table *t CLEAN(table_free) = MADE(table, support_table, c->s.study->domain, 400, 10);
         OK(pack_domain(&columns[o], c->s.study, o));
         OK(table_new(&own[o], columns[o], 0));
         OK(table_keep_keys(own[o]));
@@ -108,7 +107,6 @@ TEST(owners_are_linked_also_after_a_server_was_killed)
                 .link = "{keep: o0, min_linked: 90, look: 0.05}", .rounds = 10, .epsilon = 8,
                 .lanes = 2, .more = "security: abort\n"));
     json_auto_t *linked = NULL;
-    double rows;
     begin(&c, person_of);
     size_t expected = link_all(&c);
     pid_t run = start_run(&c, "out", NULL);
@@ -118,7 +116,7 @@ TEST(owners_are_linked_also_after_a_server_was_killed)
     expect_code(support_wait(run, 120), 0, file(&c, "out.log"));
     file_says(file(&c, "out.log"), "linked: about ");
     linked = linked_of(&c, file(&c, "out/stats.json"));
-    rows = json_number_value(json_object_get(linked, "rows"));
+    double rows = json_number_value(json_object_get(linked, "rows"));
     assert_true(fabs(rows - (double)expected) <
                 6.5 * json_number_value(json_object_get(linked, "sigma")));
     EACH(file_says, file(&c, "out/report.html"), "a first look showed about",
@@ -126,8 +124,7 @@ TEST(owners_are_linked_also_after_a_server_was_killed)
     file_says(file(&c, "out.log"), "for all rows of one person");
     check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 10);
     check_logs(&c);
-    assert_int_equal(looks(&c), 1);
-    file_says(file(&c, "audit.txt"), "linked-rows");
+    ENDS(looks(&c), 1, file(&c, "audit.txt"), "linked-rows");
 }
 
 static const struct study_options few_looks = {.owners = OWNERS,

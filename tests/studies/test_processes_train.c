@@ -51,8 +51,7 @@ static void same_classifiers(struct scene *c, const char *a, const char *b)
     struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
     OK(file_read(file(c, "%s/classifier.json", a), 1 << 20, &first, NULL));
     OK(file_read(file(c, "%s/classifier.json", b), 1 << 20, &second, NULL));
-    assert_int_equal(first.size, second.size);
-    assert_memory_equal(first.data, second.data, first.size);
+    SAME_BYTES(&first, second.data, second.size);
 }
 
 TEST(a_classifier_comes_of_three_servers)

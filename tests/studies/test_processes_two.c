@@ -78,8 +78,7 @@ TEST(a_provider_and_a_keeper_make_a_copula)
     OK(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &first, NULL));
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
     OK(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &again, NULL));
-    assert_int_equal(first.size, again.size);
-    assert_memory_equal(first.data, again.data, first.size);
+    SAME_BYTES(&first, again.data, again.size);
 }
 
 static void run_two_rounds(struct scene *c, json_t **stats)
@@ -239,15 +238,14 @@ TEST(a_provider_and_a_keeper_make_sweeps)
 {
     struct scene c CLEAN(scene_free) = scene_new(
         OPTIONS(.owners = OWNERS, .two = true, .sweeps = 1, .epsilon = 3));
-    json_t *doc, *scores;
     char sigma[32];
     share_everything(&c);
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
     check_logs(&c);
-    doc = json_load_file(file(&c, "out/measurements.json"), 0, NULL);
+    json_t *doc = json_load_file(file(&c, "out/measurements.json"), 0, NULL);
     check_measurements(&c, file(&c, "out/measurements.json"),
                        json_array_size(json_object_get(doc, "measurements")));
-    scores = json_array_get(json_object_get(doc, "scores"), 0);
+    json_t *scores = json_array_get(json_object_get(doc, "scores"), 0);
     assert_int_equal(json_array_size(json_object_get(scores, "attributes")), 15);
     /* the log has the deviation of both servers' noise, as the result has */
     snprintf(sigma, sizeof sigma, " %.6g:", json_number_value(json_object_get(scores, "sigma")));
@@ -443,10 +441,9 @@ TEST(two_servers_take_no_ranks_and_one_lane)
 {
     struct scene c CLEAN(scene_free) = scene_without_servers(
         OPTIONS(.owners = 2, .two = true, .copula = copula));
-    assert_int_equal(COMMAND(file(&c, "said.log"), 20, "serve", c.s.path, "--key",
-                             file(&c, "s0.key"), "--folder", file(&c, "server0"), "--lanes", "2"),
-                     2);
-    file_says(file(&c, "said.log"), "--lanes 2 is more than the 1");
+    ENDS(COMMAND(file(&c, "said.log"), 20, "serve", c.s.path, "--key", file(&c, "s0.key"),
+                 "--folder", file(&c, "server0"), "--lanes", "2"),
+         2, file(&c, "said.log"), "--lanes 2 is more than the 1");
     assert_int_equal(COMMAND(file(&c, "said.log"), 20, "plan", c.s.path, "--ranks", "2"), 2);
     file_says(file(&c, "said.log"), "--ranks goes with three servers");
     EXPECT(0, file(&c, "plan.log"), 20, "plan", c.s.path);

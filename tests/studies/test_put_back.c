@@ -85,9 +85,8 @@ static void everybody_who_has_seen_more_refuses(const struct support_study *s)
 
 TEST(three_folders_from_one_copy_give_no_budget_back)
 {
-    struct support_study s CLEAN(support_study_free);
     pid_t server[STUDY_SERVERS_MOST];
-    NEW_STUDY(&s, NULL, .owners = 2);
+    struct support_study s CLEAN(support_study_free) = STUDY(NULL, .owners = 2);
     assert_true(support_serve_all(&s, s.path, server));
     for (unsigned i = 0; i < 2; i++) {
         OK(support_csv(support_path(&s, "o%u.csv", i), s.study->domain, 300, i));

@@ -105,11 +105,10 @@ static void begin(struct scene *c, const unsigned ranks[STUDY_SERVERS_MOST], uin
 
 static pid_t pid_of_rank(struct scene *c, unsigned server)
 {
-    char *text = NULL;
     struct bytes log CLEAN(bytes_clear) = {0};
     OK(file_read(file(c, "server%u.log", server), 1 << 20, &log, &quiet));
     bytes_put_u8(&log, 0);
-    text = strstr((char *)log.data, "rank 1 is on ");
+    char *text = strstr((char *)log.data, "rank 1 is on ");
     assert_non_null(text);
     text = strstr(text, ", process ");
     assert_non_null(text);

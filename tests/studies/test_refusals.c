@@ -30,7 +30,7 @@ struct refusals_scene {
 static void scene_new(struct refusals_scene *c, const struct study_options *o)
 {
     memset(c, 0, sizeof *c);
-    OK(support_study_new(&c->s, o, &quiet));
+    c->s = support_study_of(o, &quiet);
     assert_true(support_serve_all(&c->s, c->s.path, c->server));
     for (unsigned i = 0; i < c->s.owners; i++) {
         OK(support_csv(file(c, "o.csv"), c->s.study->domain, 400, 10 + i));
@@ -136,7 +136,6 @@ static void a_run_begins_as_planned(struct refusals_scene *c)
 {
     struct request r CLEAN(request_clear) = one_ways(c);
     const uint64_t planned = r.ask.multiplier;
-    struct request other CLEAN(request_clear) = {0};
     r.sequence = 1; /* there has been no round before */
     refused(c, &r, ERR_REFUSED);
     r.sequence = 0;
@@ -153,7 +152,7 @@ static void a_run_begins_as_planned(struct refusals_scene *c)
     refused(c, &(struct request){.ask = {.kind = ASK_LOOK, .multiplier = planned}}, ERR_REFUSED);
     if (c->s.study->method == STUDY_COPULA)
         return;
-    other = selection(c, 0);
+    struct request other CLEAN(request_clear) = selection(c, 0);
     refused(c, &other, ERR_REFUSED);
 }
 
@@ -222,8 +221,7 @@ static void the_price_is_the_servers_own(struct refusals_scene *c)
     OK(ask(c, &r, &again)); /* in the same session */
     paid = whole - remaining(c);
     assert_true(fabs(paid - cost) < 1e-12);
-    assert_int_equal(first.size, again.size);
-    assert_memory_equal(first.data, again.data, first.size);
+    SAME_BYTES(&first, again.data, again.size);
     OK(ask(c, &r, &again)); /* and in another */
     assert_memory_equal(first.data, again.data, first.size);
     assert_true(whole - remaining(c) == paid);
@@ -251,8 +249,7 @@ static void a_bound_round_has_one_request(struct refusals_scene *c)
     r.sequence = 1;
     remaining(c);
     OK(ask(c, &r, &again));
-    assert_int_equal(first.size, again.size);
-    assert_memory_equal(first.data, again.data, first.size);
+    SAME_BYTES(&first, again.data, again.size);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(openings(c, i), 3); /* each once */
 }
@@ -281,8 +278,7 @@ static void a_request_that_is_another_at_one_server_opens_nothing(struct refusal
         struct bytes message CLEAN(bytes_clear) = {0};
         OK(dial_receive(dial[i], &message, deadline));
         OK(reply_read(&reply, &message));
-        assert_int_equal(reply.status, ERR_MISMATCH);
-        support_says(reply.text, "has another request");
+        GIVES(reply.status, ERR_MISMATCH, reply.text, "has another request");
     }
     assert_true(remaining(c) == before);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -308,8 +304,7 @@ static void a_request_that_comes_late_moves_nothing(struct refusals_scene *c)
         bytes_extend(&early.message, REQUEST_HEAD_SIZE - 1);
         memset(early.message.data + 1, 0, REQUEST_HEAD_SIZE - 1);
         OK(request_write(late[k], &early.message));
-        assert_int_equal(support_call(&early), ERR_AGAIN);
-        support_says(early.reply.text, "on a later connection since");
+        GIVES(support_call(&early), ERR_AGAIN, early.reply.text, "on a later connection since");
     }
 }
 
@@ -395,8 +390,7 @@ static void forms_are_bound(struct refusals_scene *c, uint32_t sequence, int64_t
     r.ask.weight[0]--;
     remaining(c);
     OK(ask(c, &r, &again));
-    assert_int_equal(first.size, again.size);
-    assert_memory_equal(first.data, again.data, first.size);
+    SAME_BYTES(&first, again.data, again.size);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         assert_int_equal(openings(c, i), sequence + 1);
 }
@@ -407,11 +401,10 @@ TEST(an_analyst_may_ask_for_other_forms_than_a_copula)
     static const char *const records[] = {"    max_rows: 500\n    as: records\n",
                                           "    max_rows: 500\n    as: records\n"};
     struct refusals_scene c CLEAN(scene_free);
-    struct request zero CLEAN(request_clear) = {0};
     scene_new(&c, &(const struct study_options){
                       .owners = 2, .copula = "method: copula\n", .part = records});
     a_run_begins_as_planned(&c);
-    zero = products(&c, 0, 100);
+    struct request zero CLEAN(request_clear) = products(&c, 0, 100);
     refused(&c, &zero, ERR_REFUSED);
     request_clear(&zero);
     the_price_is_the_servers_own(&c);

@@ -43,8 +43,7 @@ static void start(struct serve_house *h, unsigned i)
 
 static struct serve_house house_new(const struct study_options *o)
 {
-    struct serve_house h = {0};
-    OK(support_study_new(&h.s, o, &quiet));
+    struct serve_house h = {.s = support_study_of(o, &quiet)};
     h.status = support_ports(STUDY_SERVERS_MOST * STUDY_PORTS + STUDY_SERVERS_MOST);
     h.status = (uint16_t)(h.status + STUDY_SERVERS_MOST * STUDY_PORTS);
     for (unsigned i = 0; i < h.s.owners; i++)
@@ -297,9 +296,8 @@ static unsigned long kilobytes(pid_t pid, const char *word)
     char path[64], line[128];
     unsigned long kb = 0;
     size_t n = strlen(word);
-    FILE *f;
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    f = fopen(path, "r");
+    FILE *f = fopen(path, "r");
     assert_non_null(f);
     while (fgets(line, sizeof line, f) != NULL)
         if (strncmp(line, word, n) == 0 && line[n] == ':')
@@ -352,8 +350,7 @@ TEST(late_uploads_are_refused)
     const char *late = altered(&h, "deadlines: {", "deadlines: {uploads: 2026-01-01T00:00:00Z, ");
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         start_with(&h, i, late, "127.0.0.1");
-    assert_int_equal(share(&h, 0), 5);
-    file_says(file(&h, "share0.log"), "taken until 2026-01-01T00:00:00Z");
+    ENDS(share(&h, 0), 5, file(&h, "share0.log"), "taken until 2026-01-01T00:00:00Z");
     assert_true(metric(&h, 0, "trefoil_uploads{state=\"partial\"}") == 0);
     assert_true(metric(&h, 0, "trefoil_messages_refused_total") >= 1);
     /* the parts of one that began in time are also too late */
@@ -603,30 +600,25 @@ TEST(neighbours_that_disagree_recover_nobody)
     /* or it is also an old one */
     exchange_folder(&h, 2, "forged2", "old2");
     start(&h, 2);
-    assert_int_equal(recover(&h, 1), 3);
-    file_says(file(&h, "recover.log"),
-              "server 0 has 4 debits and server 2 only 0: that one was restored");
+    ENDS(recover(&h, 1), 3, file(&h, "recover.log"),
+         "server 0 has 4 debits and server 2 only 0: that one was restored");
     /* or does not start, since its log was altered */
     exchange_folder(&h, 2, "old2now", "new2");
     flip_byte(file(&h, "server2/audit.log"), 900);
     EXPECT(6, file(&h, "altered.log"), 30, "serve", h.s.path, "--key", file(&h, "s2.key"),
            "--folder", file(&h, "server2"));
     file_says(file(&h, "altered.log"), "audit.log:");
-    assert_int_equal(recover(&h, 1), 4);
-    file_says(file(&h, "recover.log"), "server 2 (s2) does not give its ledger");
+    ENDS(recover(&h, 1), 4, file(&h, "recover.log"), "server 2 (s2) does not give its ledger");
     /* none of this has changed anything: with two that agree all is well */
     assert_int_equal(rename(file(&h, "server2"), file(&h, "altered2")), 0);
     assert_int_equal(two(&h, "restore", file(&h, "new2"), file(&h, "server2")), 0);
     start(&h, 2);
-    assert_int_equal(recover(&h, 1), 0);
-    file_says(file(&h, "recover.log"), "took over debits 1 to 4");
+    ENDS(recover(&h, 1), 0, file(&h, "recover.log"), "took over debits 1 to 4");
     /* without a backup, in an empty folder; a mistyped folder is not created */
     assert_int_equal(rename(file(&h, "server1"), file(&h, "recovered1")), 0);
-    assert_int_equal(recover(&h, 1), 1);
-    file_says(file(&h, "recover.log"), "does not exist: restore it from a backup");
+    ENDS(recover(&h, 1), 1, file(&h, "recover.log"), "does not exist: restore it from a backup");
     assert_int_equal(mkdir(file(&h, "server1"), 0700), 0);
-    assert_int_equal(recover(&h, 1), 0);
-    file_says(file(&h, "recover.log"), "took over debits 1 to 4");
+    ENDS(recover(&h, 1), 0, file(&h, "recover.log"), "took over debits 1 to 4");
     start(&h, 1);
     assert_int_equal(share(&h, 0), 0);
 }
@@ -678,8 +670,7 @@ TEST(what_is_purged_is_gone_and_signed_for)
     assert_int_equal(serve_purge(&h, 1), 0);
     OK(file_read(file(&h, "first.txt"), 1 << 20, &before, &quiet));
     OK(file_read(file(&h, "server1/purge.txt"), 1 << 20, &after, &quiet));
-    assert_int_equal(before.size, after.size);
-    assert_memory_equal(before.data, after.data, before.size);
+    SAME_BYTES(&before, after.data, after.size);
     EXPECT(5, file(&h, "serve.log"), 30, "serve", h.s.path, "--key", file(&h, "s1.key"), "--folder",
            file(&h, "server1"));
     file_says(file(&h, "serve.log"), "have been purged");
@@ -708,8 +699,7 @@ TEST(nothing_is_purged_before_its_time)
     assert_true(due >= (double)before && due <= (double)date_now());
     expect(ask(&h, 0, "GET /", &page), "due to be purged on 20");
     assert_int_equal(support_stop(&h.server[0]), 0);
-    assert_int_equal(serve_purge(&h, 0), 5);
-    file_says(file(&h, "purge.log"), "cannot be purged yet");
+    ENDS(serve_purge(&h, 0), 5, file(&h, "purge.log"), "cannot be purged yet");
     assert_int_equal(access(file(&h, "server0/purge.txt"), F_OK), -1);
     /* nor in a folder that is mistyped: a statement that nothing was there would mislead owners */
     EXPECT(2, file(&h, "purge.log"), 30, "serve", h.s.path, "--key", file(&h, "s0.key"), "--folder",

@@ -18,10 +18,11 @@
 #include <pty.h>
 #include <stdatomic.h>
 
+static char logged[4096];
+
 struct share_scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS_MOST];
-    char words[4096];
     struct log log;
 };
 
@@ -30,13 +31,15 @@ static void start_server(struct share_scene *c, unsigned i)
     c->server[i] = support_serve_ready(&c->s, i, c->s.path);
 }
 
-static void scene_new(struct share_scene *c, const struct study_options *o)
+static struct share_scene scene_new(const struct study_options *o)
 {
-    memset(c, 0, sizeof *c);
-    c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
-    OK(support_study_new(&c->s, o, &c->log));
-    for (unsigned i = 0; i < c->s.owners; i++)
-        OK(support_csv(file(c, "o%u.csv", i), c->s.study->domain, 400 + 100 * i, i));
+    struct share_scene c = {
+        .log = {.buffer = logged, .buffer_size = sizeof logged, .level = LOG_ERROR}};
+    logged[0] = '\0';
+    c.s = support_study_of(o, &c.log);
+    for (unsigned i = 0; i < c.s.owners; i++)
+        OK(support_csv(file(&c, "o%u.csv", i), c.s.study->domain, 400 + 100 * i, i));
+    return c;
 }
 
 static void start_servers(struct share_scene *c)
@@ -68,12 +71,22 @@ static int share_with(struct share_scene *c, const char *study, const char *cons
     return support_run(file(c, "share.log"), 90, a);
 }
 
-#define SHARE(c, ...) share_with(c, (c)->s.path, (const char *const[]){__VA_ARGS__, NULL})
+#define SHARE_OF(c, study, ...) share_with(c, study, (const char *const[]){__VA_ARGS__, NULL})
+#define SHARE(c, ...) SHARE_OF(c, (c)->s.path, __VA_ARGS__)
 
 static void says(struct share_scene *c, const char *text)
 {
     file_says(file(c, "share.log"), text);
 }
+
+static void share_says(struct share_scene *c, int code, int expected, const char *text)
+{
+    assert_int_equal(code, expected);
+    says(c, text);
+}
+
+/* trefoil share with these arguments ends with this code, and says this. */
+#define SHARE_SAYS(code, text, c, ...) share_says(c, SHARE(c, __VA_ARGS__), code, text)
 
 static int run_study(struct share_scene *c)
 {
@@ -140,32 +153,25 @@ static void the_dry_run_says_what_the_receipt_is_of(struct share_scene *c, const
 
 TEST(uploads_are_held_replaced_and_withdrawn)
 {
-    struct share_scene c CLEAN(scene_free);
-    scene_new(&c, OPTIONS(.owners = 3));
+    struct share_scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 3));
     start_servers(&c);
     const char *key = support_path(&c.s, "o0.key");
     const char *own = support_path(&c.s, "o0.csv");
     const char *other = support_path(&c.s, "o1.csv");
 
-    assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
-    says(&c, "  o0                   nothing yet");
+    SHARE_SAYS(0, "  o0                   nothing yet", &c, "--key", key, "--status");
     says(&c, "Server 0, s0: roster 1; no run has begun");
-    assert_int_equal(SHARE(&c, own, "--key", key, "--dry-run"), 0);
-    says(&c, "nothing was sent");
-    assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
-    says(&c, "  o0                   nothing yet");
+    SHARE_SAYS(0, "nothing was sent", &c, own, "--key", key, "--dry-run");
+    SHARE_SAYS(0, "  o0                   nothing yet", &c, "--key", key, "--status");
 
-    assert_int_equal(SHARE(&c, own, "--key", key), 0);
-    says(&c, "all three servers have stored the upload");
+    SHARE_SAYS(0, "all three servers have stored the upload", &c, own, "--key", key);
     receipts_are_verified(&c);
     the_dry_run_says_what_the_receipt_is_of(&c, key, own);
     assert_int_equal(SHARE(&c, own, "--key", key), 0); /* the same counts once */
-    assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
-    says(&c, "  o0                   held by all three, ");
+    SHARE_SAYS(0, "  o0                   held by all three, ", &c, "--key", key, "--status");
     says(&c, "  o1                   nothing yet");
 
-    assert_int_equal(SHARE(&c, other, "--key", key), 5);
-    says(&c, "share --replace");
+    SHARE_SAYS(5, "share --replace", &c, other, "--key", key);
     assert_int_equal(
         SHARE(&c, other, "--key", key, "--replace", "--receipt", file(&c, "second.receipt")), 0);
     assert_int_equal(check_receipt(&c, c.s.path, file(&c, "second.receipt")), 0);
@@ -174,24 +180,20 @@ TEST(uploads_are_held_replaced_and_withdrawn)
     assert_int_equal(SHARE(&c, "--key", key, "--withdraw"), 0);
     assert_int_equal(check_receipt(&c, c.s.path, file(&c, "o0.test.receipt")), 0);
     file_says(file(&c, "check.log"), "was withdrawn");
-    assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
-    says(&c, "  o0                   withdrawn, ");
+    SHARE_SAYS(0, "  o0                   withdrawn, ", &c, "--key", key, "--status");
     assert_int_equal(SHARE(&c, "--key", key, "--withdraw"), 0); /* again */
-    assert_int_equal(run_study(&c), 1);
-    file_says(file(&c, "run.log"), "o0 has not uploaded");
+    ENDS(run_study(&c), 1, file(&c, "run.log"), "o0 has not uploaded");
 
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(SHARE(&c, file(&c, "o%u.csv", i), "--key", file(&c, "o%u.key", i)), 0);
     assert_int_equal(run_study(&c), 0);
-    assert_int_equal(SHARE(&c, own, "--key", key), 0);
-    says(&c, "a run has begun: it counts this upload only if that was here before");
+    SHARE_SAYS(0, "a run has begun: it counts this upload only if that was here before", &c, own,
+               "--key", key);
     /* what was counted stays */
-    assert_int_equal(SHARE(&c, "--key", key, "--withdraw"), 5);
-    says(&c, "the run has begun");
-    assert_int_equal(SHARE(&c, other, "--key", key, "--replace"), 5);
-    says(&c, "the run has begun");
-    assert_int_equal(SHARE(&c, "--key", file(&c, "a.key"), "--status"), 0);
-    says(&c, "Server 2, s2: roster 1; the run has begun");
+    SHARE_SAYS(5, "the run has begun", &c, "--key", key, "--withdraw");
+    SHARE_SAYS(5, "the run has begun", &c, other, "--key", key, "--replace");
+    SHARE_SAYS(0, "Server 2, s2: roster 1; the run has begun", &c, "--key", file(&c, "a.key"),
+               "--status");
     says(&c, "  o0                   held by all three, ");
 }
 
@@ -215,8 +217,7 @@ static void another_study(struct share_scene *c, const char *book)
 
 TEST(the_budget_book_says_what_a_key_has_sent)
 {
-    struct share_scene c CLEAN(scene_free);
-    scene_new(&c, OPTIONS(.owners = 1));
+    struct share_scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 1));
     start_servers(&c);
     const char *key = support_path(&c.s, "o0.key");
     const char *csv = support_path(&c.s, "o0.csv");
@@ -227,17 +228,15 @@ TEST(the_budget_book_says_what_a_key_has_sent)
     assert_int_equal(list_book(&c, key), 0);
     says(&c, "o0.book: nothing was sent with this key");
     assert_int_equal(SHARE(&c, "--key", key, "--withdraw"), 0);
-    assert_int_equal(SHARE(&c, csv, "--key", key, "--dry-run"), 0);
-    says(&c, "No other study was sent data with this key");
+    SHARE_SAYS(0, "No other study was sent data with this key", &c, csv, "--key", key, "--dry-run");
     assert_int_equal(access(book, F_OK), -1);
     /* what no server accepted is reported, and does not count */
-    assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 3);
+    assert_int_equal(SHARE_OF(&c, altered, csv, "--key", key), 3);
     assert_int_equal(list_book(&c, key), 0);
     says(&c, "refused by the servers; does not count");
     says(&c, "0 studies count. No budget is spent.");
 
-    assert_int_equal(SHARE(&c, csv, "--key", key), 0);
-    says(&c, "No other study was sent data with this key");
+    SHARE_SAYS(0, "No other study was sent data with this key", &c, csv, "--key", key);
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
     assert_int_equal(list_book(&c, key), 0);
     EACH(says, &c, "Z, sent\n    epsilon 1 with delta ", "1 study counts. ");
@@ -257,8 +256,7 @@ TEST(the_budget_book_says_what_a_key_has_sent)
     assert_int_equal(SHARE(&c, csv, "--key", key), 3);
     EACH(says, &c, "o0.book:", "this is not an entry of a book of budgets");
     assert_int_equal(list_book(&c, key), 3);
-    assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
-    says(&c, "  o0                   withdrawn, ");
+    SHARE_SAYS(0, "  o0                   withdrawn, ", &c, "--key", key, "--status");
     assert_int_equal(unlink(book), 0);
 
     /* servers that do not answer may still have it */
@@ -266,8 +264,7 @@ TEST(the_budget_book_says_what_a_key_has_sent)
     assert_int_equal(SHARE(&c, csv, "--key", key, "--retries", "0"), 4);
     assert_int_equal(list_book(&c, key), 0);
     says(&c, "begun; counts, since servers may hold it");
-    assert_int_equal(SHARE(&c, "--key", key, "--book"), 2);
-    says(&c, "give it the key alone");
+    SHARE_SAYS(2, "give it the key alone", &c, "--key", key, "--book");
 }
 
 /* --- the owner's secret ----------------------------------------------------------------------- */
@@ -297,11 +294,10 @@ static void a_stolen_key_confirms_no_guess(struct share_scene *c, const char *cs
     upload_named_in(c, file(c, "o0.test.receipt"), "\nupload ", uploaded);
     OK(support_copy(file(c, "o0.key"), key));
     assert_int_equal(chmod(key, 0600), 0);
-    assert_int_equal(SHARE(c, csv, "--key", key, "--dry-run"), 0);
-    says(c, "upload: its name is known after the first share");
+    SHARE_SAYS(0, "upload: its name is known after the first share", c, csv, "--key", key,
+               "--dry-run");
     assert_int_equal(access(file(c, "thief/o0.test.secret"), F_OK), -1);
-    assert_int_equal(SHARE(c, csv, "--key", key), 5);
-    says(c, "holds another upload of this owner");
+    SHARE_SAYS(5, "holds another upload of this owner", c, csv, "--key", key);
     upload_named_in(c, file(c, "share.log"), "\nupload: ", guessed);
     assert_string_not_equal(uploaded, guessed);
     /* with the secret they would: that is what the secret prevents */
@@ -313,9 +309,8 @@ static void a_stolen_key_confirms_no_guess(struct share_scene *c, const char *cs
 
 TEST(the_secret_of_a_study_is_kept_beside_the_key)
 {
-    struct share_scene c CLEAN(scene_free);
+    struct share_scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 2));
     struct stat st;
-    scene_new(&c, OPTIONS(.owners = 2));
     start_servers(&c);
     const char *key = support_path(&c.s, "o0.key");
     const char *csv = support_path(&c.s, "o0.csv");
@@ -327,12 +322,10 @@ TEST(the_secret_of_a_study_is_kept_beside_the_key)
     a_stolen_key_confirms_no_guess(&c, csv);
 
     assert_int_equal(chmod(secret, 0640), 0);
-    assert_int_equal(SHARE(&c, csv, "--key", key), 3);
-    says(&c, "may be read or written by others (mode 0640)");
+    SHARE_SAYS(3, "may be read or written by others (mode 0640)", &c, csv, "--key", key);
     assert_int_equal(chmod(secret, 0600), 0);
     assert_int_equal(truncate(secret, st.st_size - 1), 0);
-    assert_int_equal(SHARE(&c, csv, "--key", key), 3);
-    says(&c, "is cut or altered");
+    SHARE_SAYS(3, "is cut or altered", &c, csv, "--key", key);
 
     /* lost: another upload, which replaces the first, and can be sent again */
     assert_int_equal(unlink(secret), 0);
@@ -345,16 +338,15 @@ TEST(the_secret_of_a_study_is_kept_beside_the_key)
 /* An upload that only some of the servers hold waits, and is named. */
 TEST(what_only_some_hold_waits)
 {
-    struct share_scene c CLEAN(scene_free);
-    scene_new(&c, OPTIONS(.owners = 2, .round_s = support_slow(5)));
+    struct share_scene c CLEAN(scene_free) = scene_new(
+        OPTIONS(.owners = 2, .round_s = support_slow(5)));
     start_servers(&c);
     const char *key = support_path(&c.s, "o1.key");
     assert_int_equal(SHARE(&c, file(&c, "o0.csv"), "--key", file(&c, "o0.key")), 0);
     support_kill(&c.server[2]);
     assert_int_equal(SHARE(&c, file(&c, "o1.csv"), "--key", key, "--retries", "1"), 4);
     EACH(says, &c, "trying again in", "server 2 (s2)", "run the same command again later");
-    assert_int_equal(SHARE(&c, "--key", key, "--status"), 4);
-    says(&c, "Server 2, s2: does not answer");
+    SHARE_SAYS(4, "Server 2, s2: does not answer", &c, "--key", key, "--status");
     says(&c, "  o0                   held by the servers that answer");
     says(&c, "    server 2 (s2) does not answer");
     assert_false(support_contains(file(&c, "share.log"), "should run trefoil share again"));
@@ -362,8 +354,7 @@ TEST(what_only_some_hold_waits)
     assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
     EACH(says, &c, "  o1                   incomplete", "    server 1 (s1) has stored its part",
          "    server 2 (s2) has nothing");
-    assert_int_equal(run_study(&c), 1);
-    file_says(file(&c, "run.log"), "o1 has not uploaded yet");
+    ENDS(run_study(&c), 1, file(&c, "run.log"), "o1 has not uploaded yet");
     assert_int_equal(SHARE(&c, file(&c, "o1.csv"), "--key", key), 0);
     assert_int_equal(run_study(&c), 0);
 }
@@ -389,9 +380,7 @@ static void write_otherwise(struct share_scene *c, const char *altered)
 
 TEST(terms_are_pinned_and_their_difference_named)
 {
-    struct share_scene c CLEAN(scene_free);
-    struct study *study CLEAN(study_free) = NULL;
-    scene_new(&c, OPTIONS(.owners = 2));
+    struct share_scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 2));
     start_servers(&c);
     const char *key = support_path(&c.s, "o0.key");
     const char *csv = support_path(&c.s, "o0.csv");
@@ -399,45 +388,38 @@ TEST(terms_are_pinned_and_their_difference_named)
 
     /* different from the servers': reported with the key that differs, and not remembered */
     edit(c.s.path, altered, "epsilon: 1", "epsilon: 1.5");
-    assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 3);
+    assert_int_equal(SHARE_OF(&c, altered, csv, "--key", key), 3);
     says(&c, "it has other terms than your study file, which was refused: budget, person, "
              "approvers;");
     assert_int_equal(SHARE(&c, csv, "--key", key, "--dry-run"), 0);
     assert_int_equal(access(file(&c, "o0.pins"), F_OK), -1);
-    assert_int_equal(SHARE(&c, csv, "--key", key, "--fingerprint", "00000-00000"), 3);
-    says(&c, "not 00000-00000");
+    SHARE_SAYS(3, "not 00000-00000", &c, csv, "--key", key, "--fingerprint", "00000-00000");
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
     struct words_text print = study_fingerprint(c.s.study);
     file_says(file(&c, "o0.pins"), print.text);
     /* now other terms are refused before anything is read or sent, unless they are given */
-    assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 3);
+    assert_int_equal(SHARE_OF(&c, altered, csv, "--key", key), 3);
     says(&c, "this key knows the study test by other terms");
-    OK(study_load(&study, altered, NULL));
+    struct study *study CLEAN(study_free) = MADE(study, study_load, altered, NULL);
     print = study_fingerprint(study);
     study_free(&study);
-    assert_int_equal(
-        share_with(&c, altered,
-                   (const char *const[]){csv, "--key", key, "--fingerprint", print.text, NULL}),
-        3);
+    assert_int_equal(SHARE_OF(&c, altered, csv, "--key", key, "--fingerprint", print.text), 3);
     says(&c, "refused: budget, person, approvers;");
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
 
     /* comments and line ends are not terms */
     write_otherwise(&c, altered);
-    assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 0);
+    assert_int_equal(SHARE_OF(&c, altered, csv, "--key", key), 0);
 
     /* a form that exceeds the bounds never leaves the owner; one within the bounds is accepted */
     assert_false(c.s.study->owner[0].records);
-    assert_int_equal(SHARE(&c, csv, "--key", key, "--as", "records", "--replace"), 0);
-    says(&c, "sent as records");
+    SHARE_SAYS(0, "sent as records", &c, csv, "--key", key, "--as", "records", "--replace");
     assert_int_equal(SHARE(&c, csv, "--key", key, "--as", "anwsers"), 2);
     edit(c.s.path, altered, "max_rows: 1000", "max_rows: 1000\n    as: records");
     OK(study_load(&study, altered, NULL));
-    assert_int_equal(
-        share_with(&c, altered,
-                   (const char *const[]){csv, "--key", key, "--as", "counts", "--fingerprint",
-                                         study_fingerprint(study).text, NULL}),
-        5);
+    assert_int_equal(SHARE_OF(&c, altered, csv, "--key", key, "--as", "counts", "--fingerprint",
+                              study_fingerprint(study).text),
+                     5);
     says(&c, "have the study say as: counts");
 }
 
@@ -587,8 +569,7 @@ static void lossy_new(struct lossy *l)
     /* a cut handshake is waited for as long as a round */
     uint16_t port = support_ports(STUDY_SERVERS_MOST * STUDY_PORTS);
     char find[64], replace[64];
-    struct study *study = NULL;
-    scene_new(&l->c, OPTIONS(.owners = 2, .round_s = support_slow(5)));
+    l->c = scene_new(OPTIONS(.owners = 2, .round_s = support_slow(5)));
     const char *big = support_path(&l->c.s, "big.yaml");
     support_study_file(&l->c.s, "through.yaml", l->study);
     support_study_file(&l->c.s, "o1.key", l->key);
@@ -596,7 +577,7 @@ static void lossy_new(struct lossy *l)
     snprintf(replace, sizeof replace, "max_rows: 2000\n    as: records\n    pad_to: %d\n", PADDED);
     edit(l->c.s.path, big, "max_rows: 2000\n", replace);
     assert_int_equal(rename(big, l->c.s.path), 0);
-    OK(study_load(&study, l->c.s.path, NULL));
+    struct study *study = MADE(study, study_load, l->c.s.path, NULL);
     study_free(&l->c.s.study);
     l->c.s.study = study;
     assert_true(study_upload_bytes(study, 1) > 2 * MESSAGE_PART_MAX &&
@@ -634,8 +615,7 @@ TEST(a_cut_client_goes_on_where_it_was)
                 continue; /* only server 1 gets that much */
             for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
                 proxy_set(&l.proxy[i], i == server ? cuts[k] : SIZE_MAX, false);
-            assert_int_equal(
-                share_with(&l.c, l.study, (const char *const[]){l.csv, "--key", l.key, NULL}), 0);
+            assert_int_equal(SHARE_OF(&l.c, l.study, l.csv, "--key", l.key), 0);
             says(&l.c, "all three servers have stored the upload");
             /* not more than the upload, what was on its way, and a few handshakes */
             size_t all = atomic_load(&l.proxy[1].passed);
@@ -675,8 +655,8 @@ TEST(a_killed_client_is_resumed_by_the_same_command)
             support_kill(&client);
             proxy_set(&l.proxy[server], SIZE_MAX, false);
             assert_int_equal(SHARE(&l.c, l.csv, "--key", l.key), 0);
-            assert_int_equal(SHARE(&l.c, "--key", l.key, "--status"), 0);
-            says(&l.c, "  o1                   held by all three");
+            SHARE_SAYS(0, "  o1                   held by all three", &l.c, "--key", l.key,
+                       "--status");
             assert_int_equal(SHARE(&l.c, "--key", l.key, "--withdraw"), 0);
         }
 }
@@ -730,9 +710,7 @@ TEST(a_replayed_upload_is_nothing)
     struct lossy l CLEAN(lossy_free);
     lossy_new(&l);
     const char *key = support_path(&l.c.s, "o0.key");
-    assert_int_equal(
-        share_with(&l.c, l.study, (const char *const[]){file(&l.c, "o0.csv"), "--key", key, NULL}),
-        0);
+    assert_int_equal(SHARE_OF(&l.c, l.study, file(&l.c, "o0.csv"), "--key", key), 0);
     assert_int_equal(SHARE(&l.c, "--key", key, "--withdraw"), 0);
     for (unsigned k = 0; k < 2; k++)
         for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
@@ -741,13 +719,11 @@ TEST(a_replayed_upload_is_nothing)
             assert_true(l.proxy[i].said.size > 500);
             assert_false(replay((uint16_t)(l.c.s.port + i * STUDY_PORTS), &l.proxy[i].said));
         }
-    assert_int_equal(SHARE(&l.c, "--key", key, "--status"), 0);
-    says(&l.c, "  o0                   withdrawn, ");
+    SHARE_SAYS(0, "  o0                   withdrawn, ", &l.c, "--key", key, "--status");
     /* its owner's program may send it again, as often as it likes: it counts once */
     for (unsigned k = 0; k < 2; k++) {
         assert_int_equal(SHARE(&l.c, file(&l.c, "o0.csv"), "--key", key), 0);
-        assert_int_equal(SHARE(&l.c, "--key", key, "--status"), 0);
-        says(&l.c, "  o0                   held by all three, ");
+        SHARE_SAYS(0, "  o0                   held by all three, ", &l.c, "--key", key, "--status");
     }
 }
 
@@ -758,9 +734,8 @@ TEST(a_replayed_upload_is_nothing)
 TEST(an_upload_under_anothers_name_is_refused)
 {
     static const char *const part[] = {"    max_rows: 1000\n", "    max_rows: 1000\n"};
-    struct share_scene c CLEAN(scene_free);
+    struct share_scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 2, .part = part));
     char keys[2][IDENTITY_TEXT_SIZE];
-    scene_new(&c, OPTIONS(.owners = 2, .part = part));
     start_servers(&c);
     for (unsigned i = 0; i < 2; i++)
         public_identity_text(&c.s.study->owner[i].key, keys[i]);
@@ -769,14 +744,11 @@ TEST(an_upload_under_anothers_name_is_refused)
     edit(swapped, swapped, keys[1], keys[0]);
     edit(swapped, swapped, "HERE", keys[1]);
     /* o0's holder claims to be o1: the same terms, another roster */
-    assert_int_not_equal(
-        share_with(&c, swapped,
-                   (const char *const[]){file(&c, "o0.csv"), "--key", file(&c, "o0.key"), NULL}),
-        0);
+    assert_int_not_equal(SHARE_OF(&c, swapped, file(&c, "o0.csv"), "--key", file(&c, "o0.key")), 0);
     EACH(says, &c, "server 0 (s0)", "is made for another owner; compare study files");
     assert_int_equal(access(file(&c, "o0.test.receipt"), F_OK), -1);
-    assert_int_equal(SHARE(&c, "--key", file(&c, "o1.key"), "--status"), 0);
-    says(&c, "  o1                   nothing yet");
+    SHARE_SAYS(0, "  o1                   nothing yet", &c, "--key", file(&c, "o1.key"),
+               "--status");
     assert_int_equal(SHARE(&c, file(&c, "o1.csv"), "--key", file(&c, "o1.key")), 0);
     assert_int_equal(SHARE(&c, file(&c, "o0.csv"), "--key", file(&c, "o0.key")), 0);
     assert_int_equal(run_study(&c), 0);
@@ -835,22 +807,20 @@ TEST(a_batch_has_the_number_of_rows_that_was_agreed)
     static const char *const part[] = {
         "    max_rows: 900\n    batch: x\n    columns: [age, sex]\n    rows: 401\n",
         "    max_rows: 900\n    batch: x\n    columns: [ward, bmi, died]\n    rows: 401\n"};
-    struct share_scene c CLEAN(scene_free);
+    struct share_scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 2, .part = part));
     char csv[SUPPORT_PATH];
-    scene_new(&c, OPTIONS(.owners = 2, .part = part));
     const char *key = support_path(&c.s, "o0.key");
     support_study_file(&c.s, "o0.csv", csv); /* of 400 rows */
     const char *other = support_path(&c.s, "other.yaml");
-    assert_int_equal(SHARE(&c, csv, "--key", key, "--retries", "0"), 6);
-    says(&c, "has 400 rows, and the owners of its batch agreed on 401");
+    SHARE_SAYS(6, "has 400 rows, and the owners of its batch agreed on 401", &c, csv, "--key", key,
+               "--retries", "0");
     assert_int_not_equal(access(file(&c, "o0.book"), F_OK), 0);
     for (unsigned i = 0; i < 2; i++) {
         const char *const edits[] = {
             "sex]\n    rows: 401\n", i == 0 ? "sex]\n    rows: 400\n" : "sex]\n",
             "died]\n    rows: 401\n", i == 0 ? "died]\n    rows: 400\n" : "died]\n", NULL};
         assert_true(support_edit(c.s.path, other, edits));
-        assert_int_equal(
-            share_with(&c, other, (const char *const[]){csv, "--key", key, "--dry-run", NULL}), 0);
+        assert_int_equal(SHARE_OF(&c, other, csv, "--key", key, "--dry-run"), 0);
         says(&c, i == 0 ? "Each of them must have 400 rows, as this table has."
                         : "must have 400 rows, as this table has: ask them.");
     }
@@ -858,13 +828,11 @@ TEST(a_batch_has_the_number_of_rows_that_was_agreed)
 
 TEST(mistakes_on_the_command_line)
 {
-    struct share_scene c CLEAN(scene_free);
-    scene_new(&c, OPTIONS(.owners = 1));
+    struct share_scene c CLEAN(scene_free) = scene_new(OPTIONS(.owners = 1));
     const char *key = support_path(&c.s, "o0.key");
     const char *csv = support_path(&c.s, "o0.csv");
     assert_int_equal(SHARE(&c, csv), 2);
-    assert_int_equal(SHARE(&c, "--key", key), 2);
-    says(&c, "needs the data");
+    SHARE_SAYS(2, "needs the data", &c, "--key", key);
     assert_int_equal(SHARE(&c, csv, "--key", key, "--status"), 2);
     assert_int_equal(SHARE(&c, "--key", key, "--status", "--withdraw"), 2);
     assert_int_equal(SHARE(&c, "--key", key, "--withdraw", "--replace"), 2);

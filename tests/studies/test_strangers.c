@@ -42,7 +42,7 @@ static void scene_new(struct strangers_scene *c, const struct study_options *o,
 {
     struct rlimit before, limit;
     *c = (struct strangers_scene){.status = support_ports(1)};
-    OK(support_study_new(&c->s, o, &quiet));
+    c->s = support_study_of(o, &quiet);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     limit = before;
     if (descriptors > 0)
@@ -193,7 +193,6 @@ TEST(who_is_settled_stays)
     const struct socket_options pull = {.type = ZMQ_PULL}, push = {.type = ZMQ_PUSH};
     struct porter_options o = {.connections = 3, .settled_ms = 200, .log = &quiet};
     char endpoint[1][ENDPOINT_SIZE];
-    struct porter *porter;
     struct netio *netio CLEAN(netio_free) = NULL;
     struct bytes b CLEAN(bytes_clear) = {0};
     void *in, *out;
@@ -204,7 +203,7 @@ TEST(who_is_settled_stays)
     OK(socket_new(&out, netio_zmq(netio), &push, &quiet));
     o.context = netio_zmq(netio);
     o.socket = in;
-    OK(porter_new(&porter, &o));
+    struct porter *porter = MADE(porter, porter_new, &o);
     OK(socket_bind(in, endpoint[0], &quiet));
     OK(socket_dial(out, endpoint[0], &quiet));
     OK(socket_send(out, "first", 5));

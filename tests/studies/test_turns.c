@@ -22,9 +22,8 @@ struct turns_scene {
 
 static struct turns_scene scene_of(const char *domain, unsigned connect_s, unsigned round_s)
 {
-    struct turns_scene c = {0};
-    NEW_STUDY(&c.s, &quiet, .owners = 1, .rounds = 2, .round_s = round_s, .connect_s = connect_s,
-              .domain = domain);
+    struct turns_scene c = {.s = STUDY(&quiet, .owners = 1, .rounds = 2, .round_s = round_s,
+                                       .connect_s = connect_s, .domain = domain)};
     assert_true(support_serve_all(&c.s, c.s.path, c.server));
     OK(support_csv(file(&c, "o.csv"), c.s.study->domain, 400, 10));
     EXPECT(0, file(&c, "share.log"), 30, "share", c.s.path, file(&c, "o.csv"), "--key",
@@ -156,7 +155,7 @@ static int withdraw(struct turns_scene *c, unsigned owner)
 TEST(a_failure_is_told_to_whom_it_concerns)
 {
     struct turns_scene c CLEAN(scene_free) = scene_new(NULL);
-    struct analyst first, next;
+    struct analyst first CLEAN(disconnect_all), next CLEAN(disconnect_all);
     connect_all(&c, &first);
     connect_all(&c, &next);
     assert_int_equal(kill(c.server[2], SIGSTOP), 0);
@@ -168,8 +167,6 @@ TEST(a_failure_is_told_to_whom_it_concerns)
     assert_int_equal(kill(c.server[2], SIGCONT), 0);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         OK(answer_of(&next, i));
-    disconnect_all(&first);
-    disconnect_all(&next);
 }
 
 /* To a CLOSE, once the run that has the place is not heard of any more. */
@@ -191,7 +188,7 @@ static enum err answer_when_free(struct analyst *a, unsigned server)
 TEST(a_request_has_to_be_of_the_session)
 {
     struct turns_scene c CLEAN(scene_free) = scene_new(NULL);
-    struct analyst first, other;
+    struct analyst first CLEAN(disconnect_all), other CLEAN(disconnect_all);
     connect_all(&c, &first);
     connect_all(&c, &other);
     ask(&first, REQUEST_ROUND);
@@ -208,8 +205,6 @@ TEST(a_request_has_to_be_of_the_session)
         assert_int_equal(answer_when_free(&other, i), ERR_MISUSE);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         file_says(file(&c, "server%u.log", i), "the session is that of another run");
-    disconnect_all(&first);
-    disconnect_all(&other);
 }
 
 /*
@@ -221,7 +216,7 @@ TEST(a_request_that_not_all_have_is_not_answered)
     static const uint8_t attempt[REQUEST_ATTEMPT_SIZE] = {5};
     struct request r = {.kind = REQUEST_OPEN, .run = {3}};
     struct turns_scene c CLEAN(scene_free) = scene_with(NULL, 1);
-    struct analyst odd, next;
+    struct analyst odd CLEAN(disconnect_all), next CLEAN(disconnect_all);
     connect_all(&c, &odd);
     connect_all(&c, &next);
     tell(&odd, 1, attempt, &r); /* without server 0 nothing begins */
@@ -230,8 +225,6 @@ TEST(a_request_that_not_all_have_is_not_answered)
     wait_until_heard(&odd, 0);
     open_at_last(&next);
     assert_int_not_equal(answer_of(&odd, 0), ERR_OK);
-    disconnect_all(&odd);
-    disconnect_all(&next);
 }
 
 /* An analyst who names a different run to each: nobody is served. */
@@ -240,7 +233,7 @@ TEST(a_request_that_names_other_runs_elsewhere_is_not_answered)
     static const uint8_t attempt[REQUEST_ATTEMPT_SIZE] = {6};
     struct request r = {.kind = REQUEST_OPEN, .run = {3}};
     struct turns_scene c CLEAN(scene_free) = scene_with(NULL, support_slow(20));
-    struct analyst odd;
+    struct analyst odd CLEAN(disconnect_all);
     connect_all(&c, &odd);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) {
         r.run[1] = i == 1;
@@ -250,7 +243,6 @@ TEST(a_request_that_names_other_runs_elsewhere_is_not_answered)
         assert_int_not_equal(answer_of(&odd, i), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++)
         file_says(file(&c, "server%u.log", i), "was asked to open another run, or in another way");
-    disconnect_all(&odd);
 }
 
 /*
@@ -261,7 +253,7 @@ TEST(a_request_that_was_lost_is_not_waited_for)
 {
     struct turns_scene c CLEAN(scene_free) = scene_with(NULL,
                                                         900); /* longer than the test may take */
-    struct analyst a;
+    struct analyst a CLEAN(disconnect_all);
     connect_all(&c, &a);
     for (unsigned lost = 1; lost < STUDY_SERVERS_MOST; lost++) {
         ask(&a, REQUEST_OPEN);
@@ -276,7 +268,6 @@ TEST(a_request_that_was_lost_is_not_waited_for)
             OK(answer_of(&a, i));
         }
     }
-    disconnect_all(&a);
 }
 
 static int run_rounds(struct turns_scene *c, const char *folder, const char *rounds)
@@ -293,11 +284,10 @@ static int run_into(struct turns_scene *c, const char *folder)
 TEST(a_run_keeps_its_place_while_its_program_lives)
 {
     struct turns_scene c CLEAN(scene_free) = scene_new(NULL);
-    struct client *client = NULL;
     uint8_t run[REQUEST_RUN_SIZE] = {7};
     struct client_opened opened;
     int code;
-    OK(client_new(&client, c.netio, c.s.study, c.me, run, &quiet));
+    struct client *client = MADE(client, client_new, c.netio, c.s.study, c.me, run, &quiet);
     OK(client_open(client, &opened));
     /* it asks for nothing, like one whose estimator takes long */
     support_pause_ms((int64_t)c.s.study->connect_s * 2000);
@@ -413,12 +403,10 @@ TEST(a_debit_that_was_not_staged_needs_a_recovery)
     assert_int_equal(rename(file(&c, "server1"), file(&c, "lost1")), 0);
     EXPECT(0, file(&c, "backup.log"), 30, "restore", file(&c, "backup"), file(&c, "server1"));
     start_again(&c);
-    assert_int_equal(run_into(&c, "second"), 3);
-    file_says(file(&c, "second.log"),
-              "that its privacy ledger had 3 debits; now it signs that it has 2;");
+    ENDS(run_into(&c, "second"), 3, file(&c, "second.log"),
+         "that its privacy ledger had 3 debits; now it signs that it has 2;");
     assert_int_equal(unlink(file(&c, "a.test.heads")), 0); /* somebody who has not seen it */
-    assert_int_equal(run_into(&c, "third"), 3);
-    file_says(file(&c, "third.log"), ", which server 1 has not prepared");
+    ENDS(run_into(&c, "third"), 3, file(&c, "third.log"), ", which server 1 has not prepared");
     file_says(file(&c, "third.log"), "run trefoil recover STUDY --key KEY");
     assert_int_equal(support_stop(&c.server[1]), 0);
     EXPECT(0, file(&c, "recover.log"), 30, "recover", c.s.path, "--key", file(&c, "s1.key"),

@@ -309,7 +309,6 @@ TEST(a_server_is_killed_while_they_agree)
     for (unsigned victim = 0; victim < STUDY_SERVERS_MOST; victim++)
         for (long at = 10 + (is_long() ? 0 : 4 * (long)victim); at < (is_long() ? 200 : 20);
              at += is_long() ? 3 : 10) {
-            int code;
             clear_servers(c);
             start_all(c);
             for (unsigned i = 0; i < OWNERS; i++)
@@ -318,7 +317,7 @@ TEST(a_server_is_killed_while_they_agree)
             arm_kill(c, victim, "kill-send", at);
             start(c, victim);
             wait_ready(c, victim);
-            code = tend(c, start_run(c));
+            int code = tend(c, start_run(c));
             if (code == EXIT_LOST) /* before the run had begun */
                 code = tend(c, start_run(c));
             expect_code(code, 0, file(c, "run.log"));
@@ -452,14 +451,13 @@ static int stage_new(void **state)
     static struct uploads_stage c;
     memset(&c, 0, sizeof c);
     *state = &c;
-    NEW_STUDY(&c.s, &quiet, .owners = OWNERS, .rounds = 12, .epsilon = 8,
-              .round_s = support_slow(20),
-              .domain = "domain:\n"
-                        "  - {name: age, kind: integer, min: 0, max: 7}\n"
-                        "  - {name: sex, kind: categorical, values: [f, m]}\n"
-                        "  - {name: ward, kind: categorical, values: [a, b, c, d]}\n",
-              .part = (const char *const[]){NULL, "    max_rows: 2000\n    as: records\n"
-                                                  "    pad_to: 310000\n"});
+    c.s = STUDY(&quiet, .owners = OWNERS, .rounds = 12, .epsilon = 8, .round_s = support_slow(20),
+                .domain = "domain:\n"
+                          "  - {name: age, kind: integer, min: 0, max: 7}\n"
+                          "  - {name: sex, kind: categorical, values: [f, m]}\n"
+                          "  - {name: ward, kind: categorical, values: [a, b, c, d]}\n",
+                .part = (const char *const[]){NULL, "    max_rows: 2000\n    as: records\n"
+                                                    "    pad_to: 310000\n"});
     for (unsigned i = 0; i < OWNERS; i++) {
         struct table *t CLEAN(table_free) = NULL;
         OK(support_table(&t, c.s.study->domain, 400 + 500 * i, 10 + i));

@@ -30,11 +30,12 @@ enum err __wrap_warrant_allows(const struct warrant *w, double spent, double rho
     return permits ? ERR_OK : __real_warrant_allows(w, spent, rho, today, log);
 }
 
+static char logged[4096];
+
 struct warrants_scene {
     struct support_study s; /* s.study and s.path are those with approvers, at least 2 of 3 */
     pid_t server[STUDY_SERVERS_MOST];
     struct identity *me, *approver[APPROVERS];
-    char words[4096];
     struct log log;
 };
 
@@ -69,19 +70,21 @@ static void send_rows(struct warrants_scene *c)
                      0);
 }
 
-static void scene_of(struct warrants_scene *c, bool two, const char *more, const char *train)
+static struct warrants_scene scene_of(bool two, const char *more, const char *train)
 {
-    memset(c, 0, sizeof *c);
-    c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
-    NEW_STUDY(&c->s, &quiet, .owners = 1, .rounds = 8, .two = two, .round_s = 20, .connect_s = 20,
-              .more = more, .train = train);
-    add_approvers(c);
-    OK(identity_load(&c->me, file(c, "a.key"), &quiet));
+    struct warrants_scene c = {
+        .log = {.buffer = logged, .buffer_size = sizeof logged, .level = LOG_ERROR}};
+    logged[0] = '\0';
+    c.s = STUDY(&quiet, .owners = 1, .rounds = 8, .two = two, .round_s = 20, .connect_s = 20,
+                .more = more, .train = train);
+    add_approvers(&c);
+    OK(identity_load(&c.me, file(&c, "a.key"), &quiet));
+    return c;
 }
 
-static void scene_new(struct warrants_scene *c)
+static struct warrants_scene scene_new(void)
 {
-    scene_of(c, false, NULL, NULL);
+    return scene_of(false, NULL, NULL);
 }
 
 static void scene_free(struct warrants_scene *c)
@@ -167,7 +170,7 @@ static enum err ask(struct warrants_scene *c, const struct warrant *w)
     struct client *client CLEAN(client_free) = NULL;
     struct client_opened opened;
     struct bytes first CLEAN(bytes_clear) = {0}, result CLEAN(bytes_clear) = {0};
-    c->words[0] = '\0';
+    logged[0] = '\0';
     first_request(c, run, &first);
     OK(netio_new(&netio, &quiet));
     OK(client_new(&client, netio, c->s.study, c->me, run, &c->log));
@@ -178,14 +181,12 @@ static enum err ask(struct warrants_scene *c, const struct warrant *w)
 
 static void refused(struct warrants_scene *c, const struct warrant *w, const char *words)
 {
-    assert_int_equal(ask(c, w), ERR_REFUSED);
-    support_says(c->words, words);
+    GIVES(ask(c, w), ERR_REFUSED, logged, words);
 }
 
 TEST(without_a_good_warrant_nothing_is_opened)
 {
-    struct warrants_scene c CLEAN(scene_free);
-    scene_new(&c);
+    struct warrants_scene c CLEAN(scene_free) = scene_new();
     assert_true(support_serve_all(&c.s, c.s.path, c.server));
     send_rows(&c);
     refused(&c, NULL, "nothing is opened without their warrant");
@@ -210,10 +211,9 @@ TEST(without_a_good_warrant_nothing_is_opened)
     of_later = true;
     assert_int_equal(ask(&c, &w), ERR_MISMATCH);
     of_later = false;
-    support_says(c.words, "the warrant is of a later trefoil than this server's");
+    support_says(logged, "the warrant is of a later trefoil than this server's");
     w = made(&c, 1, "9999-12-31", 2);
-    assert_int_equal(ask(&c, &w), ERR_BUDGET);
-    support_says(c.words, "the warrant permits 0.0001 % of the study's budget");
+    GIVES(ask(&c, &w), ERR_BUDGET, logged, "the warrant permits 0.0001 % of the study's budget");
     nothing_opened(&c);
     w = made(&c, WARRANT_ALL, "9999-12-31", 2); /* and all of that was why */
     OK(ask(&c, &w));
@@ -223,8 +223,7 @@ TEST(without_a_good_warrant_nothing_is_opened)
 /* One takes everything as permitted; another does not. */
 static void with_liar(unsigned liar, bool two)
 {
-    struct warrants_scene c CLEAN(scene_free);
-    scene_of(&c, two, NULL, NULL);
+    struct warrants_scene c CLEAN(scene_free) = scene_of(two, NULL, NULL);
     for (unsigned i = 0; i < c.s.study->servers; i++) {
         if (i != liar) {
             c.server[i] = support_serve(&c.s, i, c.s.path);
@@ -288,8 +287,7 @@ static int audit(struct warrants_scene *c)
  */
 TEST(the_share_is_a_ceiling)
 {
-    struct warrants_scene c CLEAN(scene_free);
-    scene_new(&c);
+    struct warrants_scene c CLEAN(scene_free) = scene_new();
     assert_true(support_serve_all(&c.s, c.s.path, c.server));
     send_rows(&c);
     assert_int_equal(TREFOIL(&c, "plan", c.s.path), 0);
@@ -299,8 +297,7 @@ TEST(the_share_is_a_ceiling)
          "You are the approver p1.");
     approve(&c, "some", "50%");
     file_says(file(&c, "said.log"), "  signed   p0\n  lacks    p1\n  signed   p2\n");
-    assert_int_equal(run(&c, "out", NULL), 5);
-    file_says(file(&c, "said.log"), "nothing is opened without their warrant");
+    ENDS(run(&c, "out", NULL), 5, file(&c, "said.log"), "nothing is opened without their warrant");
     assert_int_equal(run(&c, "out", "some"), 0);
     EACH(file_says, file(&c, "said.log"), "permits 50.0000 % of the study's budget",
          "what may still be spent is too little for another round: the run ends with round 1 of 8",
@@ -324,14 +321,12 @@ TEST(the_share_is_a_ceiling)
 /* A run that ends at its warrant is not over, and is assessed when it is. */
 TEST(what_a_warrant_ends_is_not_assessed)
 {
-    struct warrants_scene c CLEAN(scene_free);
-    scene_of(&c, false, "assess: 0.05\n", NULL);
+    struct warrants_scene c CLEAN(scene_free) = scene_of(false, "assess: 0.05\n", NULL);
     assert_true(support_serve_all(&c.s, c.s.path, c.server));
     send_rows(&c);
     approve(&c, "some", "50%");
     approve(&c, "all", "100%");
-    assert_int_equal(run(&c, "out", "some"), 0);
-    file_says(file(&c, "said.log"), "the run ends with round 2 of 8");
+    ENDS(run(&c, "out", "some"), 0, file(&c, "said.log"), "the run ends with round 2 of 8");
     assert_false(support_contains(file(&c, "said.log"), "assess"));
     assert_int_equal(run(&c, "out", "all"), 0);
     EACH(file_says, file(&c, "said.log"), "\n8/8 ", "Assessed at the end of the run");
@@ -341,9 +336,9 @@ TEST(what_a_warrant_ends_is_not_assessed)
 /* Nor is a classifier tested; the step that was refused comes first. */
 TEST(a_classifier_that_a_warrant_ends_goes_on)
 {
-    struct warrants_scene c CLEAN(scene_free);
-    scene_of(&c, false, NULL,
-             "method: train\ntrain: {target: died, steps: 10, test: {column: sex, value: f}}\n");
+    struct warrants_scene c CLEAN(scene_free) = scene_of(
+        false, NULL,
+        "method: train\ntrain: {target: died, steps: 10, test: {column: sex, value: f}}\n");
     assert_true(support_serve_all(&c.s, c.s.path, c.server));
     send_rows(&c);
     approve(&c, "some", "50%");
@@ -351,19 +346,17 @@ TEST(a_classifier_that_a_warrant_ends_goes_on)
     assert_int_equal(run(&c, "out", "some"), 0);
     EACH(file_says, file(&c, "said.log"), "no room for step 6 of 10: the run ends here",
          "wrote report.html, classifier.json");
-    assert_int_equal(run(&c, "out", "all"), 0);
-    file_says(file(&c, "said.log"), "\ntest: about ");
+    ENDS(run(&c, "out", "all"), 0, file(&c, "said.log"), "\ntest: about ");
     assert_int_equal(audit(&c), 0);
 }
 
 /* Whoever signs has seen what, whatever comes of it; a key that has expired signs nothing. */
 TEST(approvers_see_what_they_sign)
 {
-    struct warrants_scene c CLEAN(scene_free);
+    struct warrants_scene c CLEAN(scene_free) = scene_new();
     struct identity *late CLEAN(identity_free) = NULL;
     char was[IDENTITY_TEXT_SIZE], is[IDENTITY_TEXT_SIZE];
     struct bytes before CLEAN(bytes_clear) = {0}, after CLEAN(bytes_clear) = {0};
-    scene_new(&c);
     approve(&c, "w", "50%");
     OK(file_read(file(&c, "w"), WARRANT_TEXT_MOST, &before, &quiet));
     OK(identity_renew(&late, c.approver[1], date_today() - 1, &quiet));
@@ -377,6 +370,5 @@ TEST(approvers_see_what_they_sign)
                      3);
     EACH(file_says, file(&c, "said.log"), "purpose  Wards", "the key of p1 was good until ");
     OK(file_read(file(&c, "w"), WARRANT_TEXT_MOST, &after, &quiet));
-    assert_int_equal(before.size, after.size);
-    assert_memory_equal(before.data, after.data, before.size);
+    SAME_BYTES(&before, after.data, after.size);
 }

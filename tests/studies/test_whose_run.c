@@ -12,6 +12,8 @@
 
 #define CONNECT_S support_slow(3)
 
+static char logged[4096];
+
 struct whose_run_scene {
     struct support_study s;
     struct study *study; /* with a second analyst, b */
@@ -19,32 +21,33 @@ struct whose_run_scene {
     pid_t server[STUDY_SERVERS_MOST];
     struct identity *me[2]; /* a and b */
     struct netio *netio;
-    char words[4096];
     struct log log;
 };
 
 #define TREFOIL(c, ...) ANEW(file(c, "said.log"), 60, __VA_ARGS__)
 
-static void scene_new(struct whose_run_scene *c)
+static struct whose_run_scene scene_new(void)
 {
     char key[IDENTITY_TEXT_SIZE], analysts[IDENTITY_TEXT_SIZE + 64];
-    memset(c, 0, sizeof *c);
-    c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
-    NEW_STUDY(&c->s, &quiet, .owners = 1, .round_s = 5, .connect_s = CONNECT_S);
-    assert_int_equal(TREFOIL(c, "keygen", file(c, "b.key")), 0);
-    OK(identity_load(&c->me[0], file(c, "a.key"), &quiet));
-    OK(identity_load(&c->me[1], file(c, "b.key"), &quiet));
-    public_identity_text(&c->me[1]->public, key);
+    struct whose_run_scene c = {
+        .log = {.buffer = logged, .buffer_size = sizeof logged, .level = LOG_ERROR}};
+    logged[0] = '\0';
+    c.s = STUDY(&quiet, .owners = 1, .round_s = 5, .connect_s = CONNECT_S);
+    assert_int_equal(TREFOIL(&c, "keygen", file(&c, "b.key")), 0);
+    OK(identity_load(&c.me[0], file(&c, "a.key"), &quiet));
+    OK(identity_load(&c.me[1], file(&c, "b.key"), &quiet));
+    public_identity_text(&c.me[1]->public, key);
     snprintf(analysts, sizeof analysts, "analysts:\n  - name: b\n    key: %s\n", key);
-    support_study_file(&c->s, "two.yaml", c->path);
+    support_study_file(&c.s, "two.yaml", c.path);
     assert_true(
-        support_edit(c->s.path, c->path, (const char *const[]){"analysts:\n", analysts, NULL}));
-    OK(study_load(&c->study, c->path, &quiet));
-    assert_true(support_serve_all(&c->s, c->path, c->server));
-    OK(support_csv(file(c, "o0.csv"), c->study->domain, 400, 1));
-    assert_int_equal(TREFOIL(c, "share", c->path, file(c, "o0.csv"), "--key", file(c, "o0.key")),
+        support_edit(c.s.path, c.path, (const char *const[]){"analysts:\n", analysts, NULL}));
+    OK(study_load(&c.study, c.path, &quiet));
+    assert_true(support_serve_all(&c.s, c.path, c.server));
+    OK(support_csv(file(&c, "o0.csv"), c.study->domain, 400, 1));
+    assert_int_equal(TREFOIL(&c, "share", c.path, file(&c, "o0.csv"), "--key", file(&c, "o0.key")),
                      0);
-    OK(netio_new(&c->netio, &quiet));
+    OK(netio_new(&c.netio, &quiet));
+    return c;
 }
 
 static void scene_free(struct whose_run_scene *c)
@@ -113,9 +116,8 @@ static void measure(const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence, uint
 
 static void refused(struct whose_run_scene *c, enum err e)
 {
-    assert_int_equal(e, ERR_REFUSED);
-    support_says(c->words, "this run belongs to analyst a, and no other may ask for it");
-    c->words[0] = '\0';
+    GIVES(e, ERR_REFUSED, logged, "this run belongs to analyst a, and no other may ask for it");
+    logged[0] = '\0';
 }
 
 /*
@@ -124,14 +126,13 @@ static void refused(struct whose_run_scene *c, enum err e)
  */
 TEST(another_cannot_ask_for_it_or_end_it)
 {
-    struct whose_run_scene c CLEAN(scene_free);
+    struct whose_run_scene c CLEAN(scene_free) = scene_new();
     struct client *a CLEAN(client_free) = NULL, *b CLEAN(client_free) = NULL;
     const uint8_t run[REQUEST_RUN_SIZE] = {42};
     struct client_opened opened;
     struct net_counters stats[STUDY_SERVERS_MOST][NET_PHASES];
     struct bytes first CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
     struct bytes result CLEAN(bytes_clear) = {0};
-    scene_new(&c);
     OK(client_new(&a, c.netio, c.study, c.me[0], run, &quiet));
     OK(client_new(&b, c.netio, c.study, c.me[1], run, &c.log));
     first_request(&c, run, 0, &first);
@@ -157,19 +158,18 @@ TEST(another_cannot_ask_for_it_or_end_it)
 /* Whatever an analyst's own program asks for first, nobody gets the budget for next to nothing. */
 TEST(no_run_begins_with_something_else)
 {
-    struct whose_run_scene c CLEAN(scene_free);
+    struct whose_run_scene c CLEAN(scene_free) = scene_new();
     struct client *a CLEAN(client_free) = NULL;
     const uint8_t run[REQUEST_RUN_SIZE] = {42};
     struct client_opened opened;
     struct bytes first CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
     struct bytes result CLEAN(bytes_clear) = {0};
-    scene_new(&c);
     OK(client_new(&a, c.netio, c.study, c.me[0], run, &c.log));
     first_request(&c, run, 0, &first);
     measure(run, 0, 1, &other);
     OK(client_open(a, &opened));
     assert_int_equal(client_result(a, &other, &result), ERR_REFUSED);
-    support_says(c.words, "a run of this study begins with all one-ways");
+    support_says(logged, "a run of this study begins with all one-ways");
     spent(&c, 0);
     OK(client_open(a, &opened));
     OK(client_result(a, &first, &result));
@@ -179,12 +179,11 @@ TEST(no_run_begins_with_something_else)
 /* b keeps saying that a's run lives, although its program has died: its place is still free. */
 TEST(another_cannot_keep_its_place)
 {
-    struct whose_run_scene c CLEAN(scene_free);
+    struct whose_run_scene c CLEAN(scene_free) = scene_new();
     struct client *a = NULL, *b CLEAN(client_free) = NULL;
     const uint8_t run[REQUEST_RUN_SIZE] = {42};
     struct client_opened opened;
     int code;
-    scene_new(&c);
     OK(client_new(&a, c.netio, c.study, c.me[0], run, &quiet));
     OK(client_open(a, &opened));
     OK(client_new(&b, c.netio, c.study, c.me[1], run, &c.log));
@@ -203,14 +202,13 @@ TEST(another_cannot_keep_its_place)
  */
 TEST(another_gets_its_turn)
 {
-    struct whose_run_scene c CLEAN(scene_free);
+    struct whose_run_scene c CLEAN(scene_free) = scene_new();
     const uint8_t run[REQUEST_RUN_SIZE] = {42};
     struct client *a CLEAN(client_free) = NULL;
     struct client_opened opened;
     const double limit = support_deadline(60);
     pid_t b, ended;
     int code;
-    scene_new(&c);
     OK(client_new(&a, c.netio, c.study, c.me[0], run, &quiet));
     OK(client_open(a, &opened));
     b = support_start(file(&c, "b.log"),
@@ -252,9 +250,8 @@ static const char *leave_a_out(struct whose_run_scene *c)
 /* Once the roster no longer lists a. */
 TEST(a_run_is_handed_over_by_the_roster)
 {
-    struct whose_run_scene c CLEAN(scene_free);
+    struct whose_run_scene c CLEAN(scene_free) = scene_new();
     char number[2 * REQUEST_RUN_SIZE + 1];
-    scene_new(&c);
     assert_int_equal(TREFOIL(&c, "run", c.path, "--key", file(&c, "a.key"), "--out",
                              file(&c, "out"), "--rounds", "1"),
                      0);
@@ -276,15 +273,13 @@ static int run_of_b(struct whose_run_scene *c, const char *study, const char *ou
 /* a pays for one-ways and leaves. Once the roster leaves a out, b has what a did not spend. */
 TEST(another_run_begins_with_what_is_left)
 {
-    struct whose_run_scene c CLEAN(scene_free);
-    struct client *a = NULL;
+    struct whose_run_scene c CLEAN(scene_free) = scene_new();
     const uint8_t run[REQUEST_RUN_SIZE] = {42};
     struct client_opened opened;
     struct net_counters stats[STUDY_SERVERS_MOST][NET_PHASES];
     struct bytes first CLEAN(bytes_clear) = {0}, result CLEAN(bytes_clear) = {0};
     char left[32];
-    scene_new(&c);
-    OK(client_new(&a, c.netio, c.study, c.me[0], run, &quiet));
+    struct client *a = MADE(client, client_new, c.netio, c.study, c.me[0], run, &quiet);
     OK(client_open(a, &opened));
     assert_true(opened.may && !(opened.left > 0));
     first_request(&c, run, 0, &first);
@@ -306,8 +301,7 @@ TEST(another_run_begins_with_what_is_left)
     file_says(file(&c, "said.log"), "earlier runs left this one a rho of");
     assert_int_equal(run_of_b(&c, amended, "out"), 0); /* nothing more to do */
     spent(&c, 5);
-    assert_int_equal(run_of_b(&c, amended, "more"), 5);
-    file_says(file(&c, "said.log"), "an earlier run spent the rest");
+    ENDS(run_of_b(&c, amended, "more"), 5, file(&c, "said.log"), "an earlier run spent the rest");
     assert_int_equal(TREFOIL(&c, "audit", file(&c, "server0/audit.log"),
                              file(&c, "server1/audit.log"), file(&c, "server2/audit.log"),
                              "--study", amended),
