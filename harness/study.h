@@ -49,7 +49,6 @@ struct study_options {
 /* Options where they are used: scene_new(OPTIONS(.owners = 2)). A study of such, or no test. */
 #define OPTIONS(...) (&(const struct study_options){__VA_ARGS__})
 #define STUDY(log, ...) support_study_of(OPTIONS(__VA_ARGS__), log)
-#define NEW_STUDY(s, log, ...) OK(support_study_new(s, OPTIONS(__VA_ARGS__), log))
 
 /* For owners of different columns: values of the last three may be missing. */
 #define SUPPORT_LINKED_DOMAIN                                                                      \
