@@ -44,9 +44,7 @@ void given_free(struct given **g)
 {
     if (*g == NULL)
         return;
-    for (size_t i = 0; (*g)->cell != NULL && i < model_junction((*g)->model)->cliques; i++)
-        memory_free(&(*g)->cell[i]);
-    memory_free(&(*g)->cell);
+    memory_free_each(&(*g)->cell, model_junction((*g)->model)->cliques);
     memory_free(g);
 }
 

@@ -107,9 +107,8 @@ enum err aim_counts(const struct aim_result *r, const struct domain *d, struct a
 
 void aim_counts_clear(struct aim_counts *c)
 {
-    for (size_t i = 0; i < c->owns; i++)
-        memory_free(&c->own[i]);
-    memory_free_all(&c->own, &c->all);
+    memory_free_each(&c->own, c->owns);
+    memory_free(&c->all);
 }
 
 static double rows_of(const struct domain *d, const struct measurement *x)

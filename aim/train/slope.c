@@ -76,9 +76,8 @@ void slope_free(struct slope **g)
     if (*g == NULL)
         return;
     slope_free(&(*g)->test);
-    for (size_t i = 0; (*g)->column != NULL && i < (*g)->features->domain->attributes; i++)
-        memory_free(&(*g)->column[i]);
-    memory_free_all(&(*g)->column, &(*g)->y);
+    memory_free_each(&(*g)->column, (*g)->features->domain->attributes);
+    memory_free(&(*g)->y);
     memory_free(g);
 }
 
