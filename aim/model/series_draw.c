@@ -10,8 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#define LEVELS 32      /* of the time that is left, for the weights of gaps */
-#define BY_MOST 0x1p48 /* TABLE_ROWS_MAX */
+#define LEVELS 32 /* of the time that is left, for the weights of gaps */
 
 struct drawing {
     const struct model *model;
@@ -61,7 +60,7 @@ static enum err add(struct domain *to, struct densities *of, const struct domain
 /* The column `by`, whose numbers a table keeps. */
 static enum err add_by(struct domain *to, struct densities *of, const struct series *s)
 {
-    const double edges[] = {1, BY_MOST};
+    const double edges[] = {1, (double)TABLE_ROWS_MAX};
     TRY(domain_add_numeric(to, s->by, edges, 2, NULL, DOMAIN_REJECT, NULL));
     TRY(domain_set_step(to, 1, true, NULL));
     return memory_new(&of->of, 1);
@@ -130,7 +129,7 @@ static enum err draw_persons(struct drawing *d, struct series_drawn *out)
             if (out->persons->number[k + 1] != NULL)
                 out->persons->number[k + 1][i] = table_number(d->flat, own[k], i);
         out->persons->number[0][i] = (double)i + 1;
-        d->number[i] = (size_t)person_number(d, s->number, i);
+        d->number[i] = (size_t)fmin(person_number(d, s->number, i), (double)TABLE_ROWS_MAX);
     }
     return ERR_OK;
 }
@@ -314,6 +313,8 @@ static enum err draw_events(struct drawing *d, struct series_drawn *out)
     TRY(memory_new(&has, persons)); /* who has an event j */
     for (size_t i = 0; i < persons; i++) {
         first[i + 1] = first[i] + d->number[i];
+        if (first[i + 1] >= TABLE_ROWS_MAX)
+            return ERR_NOMEM;
         if (d->number[i] > 0)
             has[rows++] = i;
     }
