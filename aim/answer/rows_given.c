@@ -342,8 +342,10 @@ static enum err where_copula(struct rows_given *w, size_t rows, struct log *log)
         }
         for (size_t i = 0; w->left > 0 && i < t->rows; i++) {
             const unsigned k = take_masses(w, t, i) > 0 ? pick(w, 1) : CASES_MAX;
-            if (k < CASES_MAX)
-                TRY(take(w, t, i, --w->left, k, &again));
+            if (k == CASES_MAX)
+                continue;
+            TRY(take(w, t, i, w->left - 1, k, &again));
+            w->left -= !again;
         }
     }
     return w->left == 0 ? ERR_OK
