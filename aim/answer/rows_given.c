@@ -111,7 +111,8 @@ static double draw_part(struct rows_given *w, const struct case_part *part, uint
 /* Draws tied columns as `number` has them, and fills in theirs. *again: they do not fit. */
 static enum err draw_tied(struct rows_given *w, const uint16_t *code, double *number, bool *again)
 {
-    const enum err e = derive_try(w->derive, code, number, &w->released->inside, &w->random);
+    const enum err e = derive_draw(w->derive, code, number, false, &w->released->inside,
+                                   &w->random);
     *again = e == ERR_AGAIN;
     if (e != ERR_OK)
         return *again ? ERR_OK : e;

@@ -384,7 +384,7 @@ enum err series_write_csv(const char *folder, const struct series_drawn *d, cons
 {
     char path[FILE_PATH];
     TRY(file_path(path, log, "%s/persons.csv", folder));
-    TRY(table_write_csv_form(path, d->persons, &d->inside_persons, seed, form, log));
+    TRY(table_write_csv(path, d->persons, &d->inside_persons, seed, form, log));
     TRY(file_path(path, log, "%s/%s.csv", folder, name));
-    return table_write_csv_form(path, d->events, &d->inside_events, seed, form, log);
+    return table_write_csv(path, d->events, &d->inside_events, seed, form, log);
 }

@@ -388,7 +388,7 @@ double derive_number(const struct derive_plan *p, size_t slot)
     return p->slot[slot].number;
 }
 
-static enum err draw(struct derive_plan *p, const uint16_t *code, const double *number,
+enum err derive_draw(struct derive_plan *p, const uint16_t *code, const double *number,
                      bool drawn_before, const struct densities *inside, struct random *r)
 {
     if (p->solution == NULL && p->ties > 0) {
@@ -403,16 +403,4 @@ static enum err draw(struct derive_plan *p, const uint16_t *code, const double *
         if (!derive_is_tied(p, a))
             TRY(draw_alone(p, a, code[a], number != NULL ? number[a] : NAN, inside, r));
     return ERR_OK;
-}
-
-enum err derive_draw(struct derive_plan *p, const uint16_t *code, const double *number,
-                     const struct densities *inside, struct random *r)
-{
-    return draw(p, code, number, true, inside, r);
-}
-
-enum err derive_try(struct derive_plan *p, const uint16_t *code, const double *number,
-                    const struct densities *inside, struct random *r)
-{
-    return draw(p, code, number, false, inside, r);
 }

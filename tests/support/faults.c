@@ -28,7 +28,7 @@ static int faults_new(void **state)
     *state = &c;
     if (support_study_new(&c.s, o, &quiet) != ERR_OK ||
         support_table(&t, c.s.study->domain, 200, 1) != ERR_OK ||
-        table_write_csv(file(&c, "o0.csv"), t, NULL, 1, &quiet) != ERR_OK)
+        table_write_csv(file(&c, "o0.csv"), t, NULL, 1, NULL, &quiet) != ERR_OK)
         return -1;
     support_study_file(&c.s, "work", c.folder);
     support_study_file(&c.s, "done", c.done);

@@ -158,7 +158,7 @@ static struct rows_row *rows_of(const struct rows_world *w, const struct table *
             row[i].code[a] = t->column[a][i];
             row[i].x[a] = table_number(t, a, i);
         }
-        OK(derive_draw(w->plan, row[i].code, row[i].x, &w->r.inside, &r));
+        OK(derive_draw(w->plan, row[i].code, row[i].x, true, &w->r.inside, &r));
         for (size_t a = 0; a < COLUMNS; a++)
             row[i].x[a] = derive_number(w->plan, a);
     }

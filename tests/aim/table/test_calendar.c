@@ -427,7 +427,7 @@ TEST(files_have_dates)
     OK(table_new(&t, w.domain, 0));
     for (int i = 0; i < 2000; i++)
         OK(table_append(t, (const uint16_t[]){(uint16_t)random_below(&r, 7), 0}));
-    OK(table_write_csv(path, t, NULL, 1, NULL));
+    OK(table_write_csv(path, t, NULL, 1, NULL, NULL));
     OK(table_read_csv(&back, w.domain, path, NULL, NULL));
     assert_memory_equal(back->column[0], t->column[0], 2000 * sizeof **t->column);
     file = fopen(path, "r");

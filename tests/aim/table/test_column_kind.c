@@ -165,7 +165,7 @@ TEST(files_give_back_the_same_days)
     assert_int_equal(close(fd), 0);
     OK(table_read_csv(&t, d, path, NULL, NULL));
     assert_int_equal(t->rows, 4);
-    OK(table_write_csv(path, t, NULL, 1, NULL));
+    OK(table_write_csv(path, t, NULL, 1, NULL, NULL));
     file = fopen(path, "r");
     assert_non_null(file);
     assert_int_equal(fread(back, 1, sizeof back, file),

@@ -182,7 +182,7 @@ TEST(no_row_breaks_what_it_follows_from)
     size_t rows = 0, broken = 0;
     FILE *file;
     assert_true(fd >= 0 && close(fd) == 0);
-    OK(table_write_csv(path, t, NULL, 1, NULL));
+    OK(table_write_csv(path, t, NULL, 1, NULL, NULL));
     file = fopen(path, "r");
     assert_non_null(file);
     assert_non_null(fgets(line, sizeof line, file));
@@ -217,7 +217,7 @@ TEST(numbers_keep_the_density_of_their_bin)
     OK(derive_new(&p, d));
     for (int i = 0; i < 40000; i++) {
         int64_t x, high;
-        OK(derive_draw(p, row, NULL, &inside, &r));
+        OK(derive_draw(p, row, NULL, true, &inside, &r));
         assert_true(calendar_read(derive_text(p, 0), CALENDAR_HOUR, true, &x, &high));
         seen[x - (int64_t)d->attribute[0].edges[1]]++;
     }
@@ -359,7 +359,7 @@ TEST(a_difference_of_two_measured_dates_holds)
         int64_t a, b, high;
         if (!seen[(row[0] * 4 + row[1]) * 4 + row[2]])
             continue;
-        OK(derive_draw(p, row, NULL, &even, &r));
+        OK(derive_draw(p, row, NULL, true, &even, &r));
         if (row[2] == 3)
             continue;
         assert_true(calendar_read(derive_text(p, 0), CALENDAR_DAY, true, &a, &high));
@@ -408,7 +408,7 @@ TEST(a_lookup_may_be_of_a_number_in_bins)
     }
     OK(densities_of(&even, d, NULL, NULL));
     for (int i = 0; i < 40; i++) {
-        OK(derive_draw(p, row, NULL, &even, &r));
+        OK(derive_draw(p, row, NULL, true, &even, &r));
         assert_true(*derive_text(p, 0) == '3' || *derive_text(p, 0) == '4');
         assert_string_equal(derive_text(p, 1), "big");
     }
@@ -434,7 +434,7 @@ TEST(ties_of_too_many_cells_are_not_drawn)
     OK(derive_check(d, &bad, NULL));
     OK(derive_new(&p, d));
     OK(densities_of(&even, d, NULL, NULL));
-    assert_int_equal(derive_draw(p, row, NULL, &even, &r), ERR_NOMEM);
+    assert_int_equal(derive_draw(p, row, NULL, true, &even, &r), ERR_NOMEM);
 }
 
 /* --- bytes ------------------------------------------------------------------------------------ */
