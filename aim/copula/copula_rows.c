@@ -162,7 +162,8 @@ enum err copula_rows(struct table **out, const struct copula *c, size_t rows, ui
 #define SUMS_CODES ((size_t)1 << 24) /* of all columns: 32 MiB */
 #define SUMS_STEPS 1e10              /* of products with L: a few seconds */
 
-size_t copula_rows_to_ask(const struct copula *c)
+/* How many rows say all there is to say of a copula; fewer if it has many columns. */
+static size_t rows_to_ask(const struct copula *c)
 {
     const double n = (double)c->first[c->domain->attributes];
     const double rows = fmin(SUMS_CODES / (double)c->domain->attributes, 2 * SUMS_STEPS / (n * n));
@@ -172,6 +173,6 @@ size_t copula_rows_to_ask(const struct copula *c)
 enum err copula_sums(struct model_sums **s, const struct copula *c, struct log *log)
 {
     struct table *t CLEAN(table_free) = NULL;
-    TRY(copula_rows(&t, c, copula_rows_to_ask(c), 1, log));
+    TRY(copula_rows(&t, c, rows_to_ask(c), 1, log));
     return model_sums_drawn(s, &t, c->total);
 }
