@@ -216,7 +216,7 @@ static enum err print_distances(const struct plan_asked *p)
         return ERR_OK;
     if (s->sweeps > 0) {
         TRY(price_sweep(s, &sweep));
-        TRY(scores_multiplier(sweep.most_sigma, &unit, NULL));
+        TRY(scores_multiplier(sweep.most_sigma, &unit));
     }
     bits = p->bounds->counts.bits + ceil(log2((double)unit)) + 1;
     own = bits - __builtin_ctzll(unit); /* that the keeper enters */
