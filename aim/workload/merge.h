@@ -31,7 +31,7 @@ struct merges {
     uint32_t **code;  /* and the codes, group by group; NULL likewise */
 };
 
-/* Every code its own group. This and all else that fills in merges may leave some after an error. */
+/* Every code its own group. After an error, this and all that fills in merges may leave some. */
 enum err merges_none(struct merges *m, const struct domain *d) MUST_CHECK;
 /*
  * The numbers of rows below which a group is merged. Where there is little noise even small groups

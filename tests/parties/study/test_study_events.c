@@ -364,7 +364,8 @@ TEST(the_stages_of_a_number_of_events_are_known)
 
 TEST(large_numbers_of_events_have_stages_too)
 {
-    struct study *s CLEAN(study_free) = study_with("21, 61, 201]", "21, 61, 4294967296, 10000000000]");
+    struct study *s CLEAN(study_free) = study_with("21, 61, 201]",
+                                                   "21, 61, 4294967296, 10000000000]");
     uint32_t share[SERIES_STAGES];
     series_shares(s->domain, 9, share);
     assert_true(share[SERIES_NONE] == 0 && share[SERIES_FIRST] == 1 && share[SERIES_MIDDLE] == 58);
