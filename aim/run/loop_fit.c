@@ -111,14 +111,6 @@ void aim_counts_clear(struct aim_counts *c)
     memory_free(&c->all);
 }
 
-static double rows_of(const struct domain *d, const struct measurement *x)
-{
-    double sum = 0;
-    for (uint64_t i = clique_cells(&x->clique, d); i-- > 0;)
-        sum += x->y[i];
-    return sum;
-}
-
 static enum err fit(const struct aim_options *o, struct aim_result *r, unsigned iterations,
                     double *loss, struct log *log)
 {
@@ -128,7 +120,7 @@ static enum err fit(const struct aim_options *o, struct aim_result *r, unsigned 
     const double total = settle_totals(o->domain, r);
     TRY(aim_counts(r, o->domain, &counts));
     TRY(new_model(o, r, &counts, &m, log));
-    model_set_total(m, r->knowns > 0 ? rows_of(o->domain, &r->known[0]) : total);
+    model_set_total(m, r->knowns > 0 ? measurement_sum(&r->known[0], o->domain) : total);
     TRY(model_fit(m, counts.all, counts.count, iterations, &fitted, log));
     r->model = m;
     m = old;
