@@ -313,7 +313,7 @@ static enum err draw_events(struct drawing *d, struct series_drawn *out)
     TRY(memory_new(&has, persons)); /* who has an event j */
     for (size_t i = 0; i < persons; i++) {
         first[i + 1] = first[i] + d->number[i];
-        if (first[i + 1] >= TABLE_ROWS_MAX)
+        if ((uint64_t)first[i + 1] >= TABLE_ROWS_MAX)
             return ERR_NOMEM;
         if (d->number[i] > 0)
             has[rows++] = i;
