@@ -91,6 +91,15 @@ void memory_release_all(void *const addresses[], size_t count)
         memory_release(addresses[i]);
 }
 
+void memory_release_each(void *address_of_array, size_t count)
+{
+    char *array;
+    memcpy(&array, address_of_array, sizeof array);
+    for (size_t i = 0; array != NULL && i < count; i++)
+        memory_release(array + i * sizeof(void *));
+    memory_release(address_of_array);
+}
+
 void memory_wipe_release(void *address_of_pointer, size_t bytes)
 {
     void *p;

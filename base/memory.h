@@ -50,6 +50,11 @@ void memory_release(void *address_of_pointer);
                        sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
 void memory_release_all(void *const addresses[], size_t count);
 
+/* The pointers of an array of `count`, and the array, which may be NULL. */
+#define memory_free_each(address_of_array, count)                                                  \
+    memory_release_each((void *)(address_of_array), (count))
+void memory_release_each(void *address_of_array, size_t count);
+
 /* Overwrites `bytes` bytes (the compiler cannot leave it out), frees and nulls. */
 #define memory_wipe_free(address_of_pointer, bytes)                                                \
     memory_wipe_release((void *)(address_of_pointer), (bytes))

@@ -298,5 +298,5 @@ enum err support_csv(const char *path, const struct domain *d, size_t rows, uint
 {
     struct table *t CLEAN(table_free) = NULL;
     TRY(support_table(&t, d, rows, seed));
-    return table_write_csv(path, t, NULL, 1, NULL);
+    return table_write_csv(path, t, NULL, 1, NULL, NULL);
 }

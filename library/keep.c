@@ -30,9 +30,7 @@ enum err keep_string(struct keep *k, const char **to, const char *text, size_t s
 
 void keep_clear(struct keep *k)
 {
-    for (size_t i = 0; i < k->blocks; i++)
-        memory_free(&k->block[i]);
-    memory_free(&k->block);
+    memory_free_each(&k->block, k->blocks);
 }
 
 struct log failure_log(struct trefoil_error *error)

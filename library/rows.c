@@ -74,7 +74,7 @@ static enum err draw_numbers(struct drawn *to, const struct table *t,
             code[i] = t->column[i][row];
             known[i] = table_number(t, i, row);
         }
-        TRY(derive_draw(p, code, known, inside, &r));
+        TRY(derive_draw(p, code, known, true, inside, &r));
         for (size_t i = 0; i < d->attributes; i++)
             if (number[i] != NULL &&
                 (code[i] >= d->attribute[i].values ||

@@ -130,11 +130,11 @@ server_knows_no_shares() {
 }
 
 # One table has the settings that there are. Of three servers, `serve` starts other processes before it reads a
-# study, and `plan` says what those would gain.
+# study.
 settings_are_in_one_table() {
     sources "${folders[@]}" | grep -vE '^parties/(settings/|command/settings\.c$)' |
         xargs -r grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"parties/settings/' |
-        grep -vE '^parties/command/(cmd_serve\.c:.*three/ranks\.h"|plan_ranks\.c:.*three/tally\.h")'
+        grep -v '^parties/command/cmd_serve\.c:.*three/ranks\.h"'
 }
 
 # What files must not reach, even through ten headers: the study knows no network, owners' code no shares.

@@ -79,10 +79,9 @@ enum err answer_intervals(struct answer *const *answers, size_t n,
                           const struct answer_terms *terms) MUST_CHECK;
 
 /*
- * Groups of less than half a row are left out. answer_left_out() counts them, except those with no
- * rows, which the condition excludes; *rows is their rows in all.
+ * Groups of less than half a row are left out: how many, except those with no rows, which the
+ * condition excludes; *rows is their rows in all.
  */
-bool answer_is_shown(const struct answer *a, size_t line);
 size_t answer_left_out(const struct answer *a, double *rows);
 
 /* The lines to show, in the question's order; the caller frees them. */

@@ -12,7 +12,7 @@ struct shown_line {
     size_t line;
 };
 
-bool answer_is_shown(const struct answer *a, size_t line)
+static bool has_rows(const struct answer *a, size_t line)
 {
     return a->question->groups == 0 || a->rows[line] >= LEAST_ROWS;
 }
@@ -22,7 +22,7 @@ size_t answer_left_out(const struct answer *a, double *rows)
     size_t groups = 0;
     *rows = 0;
     for (size_t line = 0; line < a->lines; line++)
-        if (!answer_is_shown(a, line)) {
+        if (!has_rows(a, line)) {
             groups += a->rows[line] > 0; /* else the condition excludes it */
             *rows += a->rows[line];
         }
@@ -32,7 +32,7 @@ size_t answer_left_out(const struct answer *a, double *rows)
 static bool is_wanted(const struct answer *a, size_t line)
 {
     const struct question *q = a->question;
-    bool wanted = answer_is_shown(a, line);
+    bool wanted = has_rows(a, line);
     for (size_t i = 0; i < q->havings; i++) {
         const struct question_having *h = &q->having[i];
         const struct answer_value *v = answer_value_at(a, line, h->item);

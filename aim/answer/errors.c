@@ -82,14 +82,11 @@ unsigned errors_links_without(const struct model *m, const struct scope *columns
     unsigned cliques = 0;
     while (left.n > 0) {
         const struct clique *c = next_clique(m, &left, without);
-        struct scope held, rest = {.n = 0};
+        struct scope held;
         if (c == NULL)
             break;
         held = scope_of(c);
-        for (unsigned i = 0; i < left.n; i++)
-            if (!scope_has(&held, left.attribute[i]))
-                rest.attribute[rest.n++] = left.attribute[i];
-        left = rest;
+        left = scope_without(&left, &held);
         cliques++;
     }
     return cliques > 1 ? cliques - 1 : 0;

@@ -51,9 +51,7 @@ static void write_counts(const struct errors *e, const struct model *m, struct b
     for (size_t i = 0; i < e->counts; i++) {
         const struct measurement *x = &e->count[i];
         const uint64_t cells = measurement_cells(x, m->domain);
-        bytes_put_u16(out, x->clique.n);
-        for (unsigned k = 0; k < x->clique.n; k++)
-            bytes_put_u16(out, x->clique.attribute[k]);
+        clique_write(&x->clique, out);
         bytes_put_u8(out, x->merges != NULL);
         bytes_put_double(out, x->sigma);
         for (uint64_t k = 0; k < cells; k++)
@@ -114,15 +112,7 @@ static enum err read_count(struct measurement *x, const struct model *m, struct 
 {
     const struct domain *d = m->domain;
     uint64_t cells;
-    x->clique.n = reader_u16(r);
-    if (r->failed || x->clique.n > CLIQUE_MAX)
-        return ERR_FORMAT;
-    for (unsigned i = 0; i < x->clique.n; i++) {
-        x->clique.attribute[i] = reader_u16(r);
-        if (x->clique.attribute[i] >= d->attributes ||
-            (i > 0 && x->clique.attribute[i] <= x->clique.attribute[i - 1]))
-            return ERR_FORMAT;
-    }
+    TRY(clique_read(&x->clique, d, r));
     x->merges = reader_u8(r) != 0 ? model_merges(m) : NULL;
     TRY(read_number(r, 0, &x->sigma));
     cells = measurement_cells(x, d);

@@ -111,7 +111,8 @@ static double draw_part(struct rows_given *w, const struct case_part *part, uint
 /* Draws tied columns as `number` has them, and fills in theirs. *again: they do not fit. */
 static enum err draw_tied(struct rows_given *w, const uint16_t *code, double *number, bool *again)
 {
-    const enum err e = derive_try(w->derive, code, number, &w->released->inside, &w->random);
+    const enum err e = derive_draw(w->derive, code, number, false, &w->released->inside,
+                                   &w->random);
     *again = e == ERR_AGAIN;
     if (e != ERR_OK)
         return *again ? ERR_OK : e;
@@ -342,8 +343,10 @@ static enum err where_copula(struct rows_given *w, size_t rows, struct log *log)
         }
         for (size_t i = 0; w->left > 0 && i < t->rows; i++) {
             const unsigned k = take_masses(w, t, i) > 0 ? pick(w, 1) : CASES_MAX;
-            if (k < CASES_MAX)
-                TRY(take(w, t, i, --w->left, k, &again));
+            if (k == CASES_MAX)
+                continue;
+            TRY(take(w, t, i, w->left - 1, k, &again));
+            w->left -= !again;
         }
     }
     return w->left == 0 ? ERR_OK

@@ -19,11 +19,6 @@ static uint64_t largest_of(const int64_t *weight, uint64_t cells)
     return largest;
 }
 
-size_t forms_codes(const struct workload *w)
-{
-    return (size_t)(w->query[w->one_ways - 1].offset + w->query[w->one_ways - 1].cells);
-}
-
 /* max |u_i|; column i's factors are at the offset of its one-way's cells. */
 static uint64_t largest_factor(const struct forms *p, size_t i)
 {

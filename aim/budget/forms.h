@@ -44,9 +44,6 @@ struct forms {
     const int64_t *group;            /* of each of these, from 0 on within a column */
 };
 
-/* How many codes all columns have together, which is the number of factors. */
-size_t forms_codes(const struct workload *w);
-
 /* How many pairs these columns make. */
 static inline uint64_t forms_pairs(uint64_t columns)
 {

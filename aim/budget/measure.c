@@ -36,9 +36,9 @@ enum err measure_multiplier(double sigma, uint64_t *multiplier, struct log *log)
     return multiplier_for(sigma, SCORE_MULTIPLIER_MIN, multiplier, log);
 }
 
-enum err scores_multiplier(double sigma, uint64_t *multiplier, struct log *log)
+enum err scores_multiplier(double sigma, uint64_t *multiplier)
 {
-    return multiplier_for(sigma, SCORES_MULTIPLIER_MIN, multiplier, log);
+    return multiplier_for(sigma, SCORES_MULTIPLIER_MIN, multiplier, NULL);
 }
 
 double measure_spread(enum noise_by by)

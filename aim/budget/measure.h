@@ -28,4 +28,4 @@ double measure_spread(enum noise_by by);
  * The same for scores that are opened (aim/run/ask.h), from 2^5 on, where sigma is 2^15. Those that
  * would wrap are another matter: the most that m may be is scores_most().
  */
-enum err scores_multiplier(double sigma, uint64_t *multiplier, struct log *log) MUST_CHECK;
+enum err scores_multiplier(double sigma, uint64_t *multiplier) MUST_CHECK;

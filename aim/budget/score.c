@@ -127,8 +127,8 @@ static bool penalty_of(const struct score_terms *t, uint64_t cells, uint64_t *pe
     return fits;
 }
 
-/* floor(2^shift eps w / (2 Delta)), with Delta on the score's grid */
-static bool multiplier_of(const struct score_terms *t, double weight, double most, unsigned shift,
+/* floor(2^SCORE_SHIFT_MAX eps w / (2 Delta)), with Delta on the score's grid */
+static bool multiplier_of(const struct score_terms *t, double weight, double most,
                           uint64_t *multiplier)
 {
     mpq_t q, s;
@@ -139,7 +139,7 @@ static bool multiplier_of(const struct score_terms *t, double weight, double mos
     mpq_mul(q, q, s);
     mpq_set_d(s, most);
     mpq_div(q, q, s);
-    mpq_mul_2exp(q, q, shift);
+    mpq_mul_2exp(q, q, SCORE_SHIFT_MAX);
     mpq_div_2exp(q, q, score_bits(t->score) + change_bits(t) + 1);
     fits = floor_u64(q, multiplier) && *multiplier < UINT64_C(1) << 60;
     mpq_clears(q, s, (mpq_ptr)NULL);
@@ -265,7 +265,7 @@ enum err score_plan(const struct score_terms *t, uint64_t *multiplier, uint64_t 
     plan->sensitivity = ldexp(most, (int)change_bits(t));
     for (size_t i = 0; i < t->candidates; i++) {
         const struct workload_query *q = &t->workload->query[t->query[i]];
-        if (!multiplier_of(t, q->weight, most, SCORE_SHIFT_MAX, &multiplier[i]) ||
+        if (!multiplier_of(t, q->weight, most, &multiplier[i]) ||
             !penalty_of(t, merges_query_cells(t->merges, q), &penalty[i]))
             return log_fail(log, ERR_RANGE,
                             "select: epsilon %g or sigma %g of the round is out of range",

@@ -1,17 +1,13 @@
 /* Counts of one or two columns, from a copula. */
 #include "aim/copula/copula.h"
 #include "aim/copula/copula_model.h"
+#include "aim/model/normal.h"
 #include "base/memory.h"
 
 #include <math.h>
 #include <string.h>
 
 #define STEPS 64 /* of an integral; even */
-
-static double below(double x)
-{
-    return 0.5 * erfc(-x / M_SQRT2);
-}
 
 /* Two normals of correlation sin(t): the density at (h, k), without the integral's factors. */
 static double along(double h, double k, double t)
@@ -31,12 +27,12 @@ static double both_below(double h, double k, double r)
     if (h == -INFINITY || k == -INFINITY)
         return 0;
     if (h == INFINITY)
-        return below(k);
+        return normal_below(k);
     if (k == INFINITY)
-        return below(h);
+        return normal_below(h);
     for (int i = 0; i <= STEPS; i++)
         sum += (i == 0 || i == STEPS ? 1 : i % 2 == 1 ? 4 : 2) * along(h, k, i * step);
-    return below(h) * below(k) + sum * step / 3 / (2 * M_PI);
+    return normal_below(h) * normal_below(k) + sum * step / 3 / (2 * M_PI);
 }
 
 static enum err bounds_of(const struct copula *c, uint16_t attribute, double **bound)

@@ -54,11 +54,9 @@ void copula_free(struct copula **copula)
     struct copula *c = *copula;
     if (c == NULL)
         return;
-    for (size_t i = 0; c->share != NULL && i < c->domain->attributes; i++)
-        memory_free(&c->share[i]);
-    for (size_t i = 0; c->group != NULL && i < c->domain->attributes; i++)
-        memory_free(&c->group[i]);
-    memory_free_all(&c->share, &c->group, &c->groups, &c->first, &c->correlation);
+    memory_free_each(&c->share, c->domain->attributes);
+    memory_free_each(&c->group, c->domain->attributes);
+    memory_free_all(&c->groups, &c->first, &c->correlation);
     memory_free(copula);
 }
 

@@ -49,13 +49,8 @@ bool copula_is_file(const char *path);
 /* Rows, each drawn independently. The same seed gives the same rows. */
 enum err copula_rows(struct table **t, const struct copula *c, size_t rows, uint64_t seed,
                      struct log *log) MUST_CHECK;
-/*
- * For asking it as other models are asked: copula_rows_to_ask() rows, at most 2^20, and always the
- * same ones.
- */
+/* For asking it as other models are asked: rows, at most 2^20, and always the same ones. */
 enum err copula_sums(struct model_sums **s, const struct copula *c, struct log *log) MUST_CHECK;
-/* How many rows say all there is to say of a copula; fewer if it has many columns. */
-size_t copula_rows_to_ask(const struct copula *c);
 /*
  * Counts of one attribute or of two, row-major, which add up to the copula's total. If one of two
  * is nominal, they come from `drawn`, rows drawn from the copula.

@@ -10,13 +10,13 @@
 
 /* How a column's latent variables make a code. */
 struct cutter {
-    const uint16_t *group;
-    const double *share;
     uint32_t size;
     size_t groups;
     double *bound;           /* of an ordered column's codes */
     double *utility, *basis; /* of a nominal column's groups */
     double *of_group;        /* each group's share */
+    uint16_t *code;          /* codes group by group, `bound` their shares so far in it, */
+    size_t *first;           /* and where each group begins */
 };
 
 struct copula_drawing {
@@ -31,28 +31,35 @@ struct copula_drawing {
 static void drawing_clear(struct copula_drawing *w)
 {
     for (size_t i = 0; w->cutter != NULL && i < w->copula->domain->attributes; i++) {
-        memory_free_all(&w->cutter[i].bound, &w->cutter[i].utility, &w->cutter[i].basis,
-                        &w->cutter[i].of_group);
+        struct cutter *k = &w->cutter[i];
+        memory_free_all(&k->bound, &k->utility, &k->basis, &k->of_group, &k->code, &k->first);
     }
     memory_free_all(&w->cutter, &w->root, &w->normal);
 }
 
 static enum err cutter_start(struct cutter *k, const struct copula *c, size_t i)
 {
-    *k = (struct cutter){.group = c->group[i],
-                         .share = c->share[i],
-                         .size = c->domain->attribute[i].size,
-                         .groups = c->groups[i]};
+    *k = (struct cutter){.size = c->domain->attribute[i].size, .groups = c->groups[i]};
+    TRY(memory_new(&k->bound, (size_t)k->size + 1));
     if (k->groups == 1) {
-        TRY(memory_new(&k->bound, (size_t)k->size + 1));
-        copula_bounds(k->share, k->size, k->bound);
+        copula_bounds(c->share[i], k->size, k->bound);
         return ERR_OK;
     }
     TRY(memory_new(&k->utility, k->groups));
     TRY(memory_new(&k->basis, k->groups * k->groups));
     TRY(memory_new(&k->of_group, k->groups));
-    for (uint32_t a = 0; a < k->size; a++)
-        k->of_group[k->group[a]] += k->share[a];
+    TRY(memory_new(&k->code, k->size));
+    TRY(memory_new(&k->first, k->groups + 1));
+    for (size_t g = 0; g < k->groups; g++) {
+        size_t at = k->first[g];
+        for (uint32_t a = 0; a < k->size; a++)
+            if (c->group[i][a] == g) {
+                k->code[at] = (uint16_t)a;
+                k->bound[at++] = k->of_group[g];
+                k->of_group[g] += c->share[i][a];
+            }
+        k->first[g + 1] = at;
+    }
     nominal_basis(k->groups, k->basis);
     return nominal_utilities(k->of_group, k->groups, k->utility, NULL);
 }
@@ -106,16 +113,8 @@ static size_t group_of(const struct cutter *k, const double *z)
 static uint16_t code_of_group(const struct cutter *k, size_t group, struct random *random)
 {
     const double x = random_double(random) * k->of_group[group];
-    double sum = 0;
-    uint32_t code = 0;
-    for (uint32_t a = 0; a < k->size; a++) {
-        if (k->group[a] != group)
-            continue;
-        code = a;
-        if ((sum += k->share[a]) > x)
-            break;
-    }
-    return (uint16_t)code;
+    const size_t first = k->first[group], size = k->first[group + 1] - first;
+    return size > 0 ? k->code[first + code_of(k->bound + first, (uint32_t)size, x)] : 0;
 }
 
 static void draw_row(struct copula_drawing *w, uint16_t *codes)
@@ -163,7 +162,8 @@ enum err copula_rows(struct table **out, const struct copula *c, size_t rows, ui
 #define SUMS_CODES ((size_t)1 << 24) /* of all columns: 32 MiB */
 #define SUMS_STEPS 1e10              /* of products with L: a few seconds */
 
-size_t copula_rows_to_ask(const struct copula *c)
+/* How many rows say all there is to say of a copula; fewer if it has many columns. */
+static size_t rows_to_ask(const struct copula *c)
 {
     const double n = (double)c->first[c->domain->attributes];
     const double rows = fmin(SUMS_CODES / (double)c->domain->attributes, 2 * SUMS_STEPS / (n * n));
@@ -173,6 +173,6 @@ size_t copula_rows_to_ask(const struct copula *c)
 enum err copula_sums(struct model_sums **s, const struct copula *c, struct log *log)
 {
     struct table *t CLEAN(table_free) = NULL;
-    TRY(copula_rows(&t, c, copula_rows_to_ask(c), 1, log));
+    TRY(copula_rows(&t, c, rows_to_ask(c), 1, log));
     return model_sums_drawn(s, &t, c->total);
 }

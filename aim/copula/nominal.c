@@ -12,24 +12,19 @@
 #define ROUNDS 200
 #define LONGEST 1.0 /* step of a utility */
 
-static double below(double x)
-{
-    return 0.5 * erfc(-x / M_SQRT2);
-}
-
 /* What U_g = u adds to the share of group g, and to its slopes. */
 static void add_point(const double *a, size_t k, size_t g, double u, double *share, double *slope)
 {
     double all = STEP * normal_density(u);
     for (size_t h = 0; h < k; h++)
-        all *= h == g ? 1 : below(u + a[g] - a[h]);
+        all *= h == g ? 1 : normal_below(u + a[g] - a[h]);
     *share += all;
     for (size_t h = 0; h < k; h++) {
         const double x = u + a[g] - a[h];
         if (h == g)
             continue;
-        slope[g * k + h] -= all * normal_density(x) / below(x);
-        slope[g * k + g] += all * normal_density(x) / below(x);
+        slope[g * k + h] -= all * normal_density(x) / normal_below(x);
+        slope[g * k + g] += all * normal_density(x) / normal_below(x);
     }
 }
 

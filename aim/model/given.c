@@ -44,9 +44,7 @@ void given_free(struct given **g)
 {
     if (*g == NULL)
         return;
-    for (size_t i = 0; (*g)->cell != NULL && i < model_junction((*g)->model)->cliques; i++)
-        memory_free(&(*g)->cell[i]);
-    memory_free(&(*g)->cell);
+    memory_free_each(&(*g)->cell, model_junction((*g)->model)->cliques);
     memory_free(g);
 }
 
@@ -77,6 +75,7 @@ static enum err take(struct given_drawing *w, const struct given_column *k, size
         if (code >= size + sets && code != GIVEN_ANY)
             sets = code - size + 1;
     }
+    w->sets[a] = sets;
     TRY(memory_new(&w->weight[a], sets * groups));
     of = w->weight[a];
     for (size_t i = 0; i < sets * size; i++)
@@ -180,14 +179,14 @@ static enum err send_up(struct given_drawing *w, size_t i)
     return ERR_OK;
 }
 
-/* A place drawn by what is in w->room, which has sums so far. */
-static uint64_t pick(struct given_drawing *w, uint64_t n)
+/* A place drawn by sums so far. */
+static uint64_t pick(struct given_drawing *w, const double *sum, uint64_t n)
 {
-    const double place = random_double(&w->random) * w->room[n - 1];
+    const double place = random_double(&w->random) * sum[n - 1];
     uint64_t low = 0, high = n - 1;
     while (low < high) { /* the first whose sum is above `place` */
         const uint64_t middle = low + (high - low) / 2;
-        if (w->room[middle] > place)
+        if (sum[middle] > place)
             high = middle;
         else
             low = middle + 1;
@@ -209,7 +208,7 @@ static void draw_rest(struct given_drawing *w, size_t clique, const uint32_t *ro
     for (uint64_t c = 1; c < s.cells; c++)
         w->room[c] += w->room[c - 1];
     for (size_t r = 0; r < rows; r++) {
-        uint64_t cell = pick(w, s.cells);
+        uint64_t cell = pick(w, w->room, s.cells);
         for (unsigned i = s.n; i-- > s.seps; cell /= s.size[i])
             w->table->column[s.attribute[i]][w->first + row[r]] =
                 (uint16_t)(s.state[i] < s.full[i] ? s.state[i] : cell % s.size[i]);
@@ -242,31 +241,43 @@ static enum err send_down(struct given_drawing *w, size_t clique)
     return ERR_OK;
 }
 
-/* Groups become codes, by shares and weights; the share of a known one in its group counts. */
-static void draw_codes(struct given_drawing *w, uint16_t attribute, double *chance)
+/*
+ * Groups become codes, by shares and weights; the share of a known one in its group counts. Sums of
+ * shares so far in each group come first: without weights, then with each set of them.
+ */
+static enum err draw_codes(struct given_drawing *w, uint16_t attribute, double *chance)
 {
     const struct merges *m = model_merges(w->g->model);
     const struct given_column *k = w->known[attribute];
-    const double *share = model_share(w->g->model, attribute), *weight;
+    const double *share = model_share(w->g->model, attribute);
     const uint32_t *code = m->code[attribute], size = m->codes[attribute];
     uint16_t *column = w->table->column[attribute];
-    for (size_t row = w->first; share != NULL && row < w->first + w->rows; row++) {
+    uint32_t *first CLEAN(memory_release) = NULL; /* of each group, in `code` */
+    double *sum CLEAN(memory_release) = NULL;
+    if (share == NULL)
+        return ERR_OK;
+    TRY(memory_new(&first, (size_t)m->groups[attribute] + 1));
+    TRY(memory_new(&sum, (w->sets[attribute] + 1) * size));
+    for (uint32_t i = 0; i < size; i++)
+        first[m->group[attribute][code[i]] + 1] = i + 1;
+    for (size_t i = 0; i < (w->sets[attribute] + 1) * size; i++) {
+        const uint32_t at = (uint32_t)(i % size), c = code[at];
+        sum[i] = share[c] * (i < size ? 1 : k->weight[i - size - at + c]);
+        if (at > first[m->group[attribute][c]])
+            sum[i] += sum[i - 1];
+    }
+    for (size_t row = w->first; row < w->first + w->rows; row++) {
         const uint32_t known = k != NULL ? k->code[row] : GIVEN_ANY;
-        uint32_t from = 0, n;
-        double sum = 0;
+        const uint32_t from = first[column[row]], n = first[column[row] + 1] - from;
+        const size_t set = known == GIVEN_ANY ? 0 : (size_t)known - size + 1;
         if (known < size) {
             column[row] = (uint16_t)known;
             chance[row] += share[known] > 0 ? log(share[known]) : -INFINITY;
-            continue;
+        } else {
+            column[row] = (uint16_t)code[from + pick(w, sum + set * size + from, n)];
         }
-        weight = known == GIVEN_ANY ? NULL : k->weight + (size_t)(known - size) * size;
-        while (m->group[attribute][code[from]] != column[row])
-            from = merges_below(m, attribute, from);
-        n = merges_below(m, attribute, from) - from;
-        for (uint32_t i = 0; i < n; i++)
-            w->room[i] = sum += share[code[from + i]] * (weight ? weight[code[from + i]] : 1);
-        column[row] = (uint16_t)code[from + pick(w, n)];
     }
+    return ERR_OK;
 }
 
 static void clear_kinds(struct given_drawing *w)
@@ -289,7 +300,7 @@ static enum err draw_batch(struct given_drawing *w, double *chance)
     for (size_t i = 0; i < cliques; i++)
         TRY(send_down(w, i));
     for (uint16_t a = 0; a < w->domain->attributes; a++)
-        draw_codes(w, a, chance);
+        TRY(draw_codes(w, a, chance));
     return ERR_OK;
 }
 
@@ -310,7 +321,7 @@ static void drawing_clear(struct given_drawing *w)
 static enum err start(struct given_drawing *w, size_t rows, bool messages, size_t *batch)
 {
     const struct junction *j = model_junction(w->g->model);
-    uint64_t most = DOMAIN_SIZE_MAX, cells = 0;
+    uint64_t most = 1, cells = 0;
     for (size_t i = 0; i < j->cliques; i++) {
         const uint64_t own = scope_cells(&j->clique[i].scope, w->domain);
         most = own > most ? own : most;

@@ -23,7 +23,8 @@ struct given_drawing {
     const struct domain *domain; /* of groups */
     const struct given_column *known[DOMAIN_ATTRIBUTES_MAX];
     uint32_t *state[DOMAIN_ATTRIBUTES_MAX]; /* of each row: what is known, of groups */
-    double *weight[DOMAIN_ATTRIBUTES_MAX];  /* logarithms, of groups */
+    double *weight[DOMAIN_ATTRIBUTES_MAX];  /* logarithms, of groups, */
+    size_t sets[DOMAIN_ATTRIBUTES_MAX];     /* and how many sets of them */
     struct table *table;
     size_t first, rows; /* of the batch */
     struct given_kinds *kinds;
@@ -31,7 +32,7 @@ struct given_drawing {
     uint32_t *id;
     size_t slots;
     uint32_t *own, *order; /* of each row of the batch */
-    double *room;          /* for a clique's cells, or a column's codes */
+    double *room;          /* for a clique's cells */
     struct random random;
 };
 

@@ -20,3 +20,12 @@ static inline uint64_t measurement_cells(const struct measurement *x, const stru
 {
     return x->merges != NULL ? merges_cells(x->merges, &x->clique) : clique_cells(&x->clique, d);
 }
+
+/* The sum of its counts. */
+static inline double measurement_sum(const struct measurement *x, const struct domain *d)
+{
+    double sum = 0;
+    for (uint64_t i = measurement_cells(x, d); i-- > 0;)
+        sum += x->y[i];
+    return sum;
+}

@@ -251,14 +251,6 @@ static void free_zeros(struct workload_zeros **zero, size_t zeros)
     memory_free(zero);
 }
 
-void model_take(struct model *m, const struct model *from)
-{
-    memcpy(m->theta, from->theta, m->parameters * sizeof *m->theta);
-    groups_copy(m, from);
-    m->total = from->total;
-    model_propagate(m, true);
-}
-
 enum err model_copy(struct model **out, const struct model *from, struct log *log)
 {
     struct model *m CLEAN(model_free) = NULL;
@@ -276,7 +268,10 @@ enum err model_copy(struct model **out, const struct model *from, struct log *lo
         e = model_new(&m, &t, log);
     free_zeros(&zero, zeros);
     TRY(e);
-    model_take(m, from);
+    memcpy(m->theta, from->theta, m->parameters * sizeof *m->theta);
+    groups_copy(m, from);
+    m->total = from->total;
+    model_propagate(m, true);
     return memory_hand_over(out, &m);
 }
 

@@ -75,23 +75,10 @@ struct file_parts {
     size_t zeros;
 };
 
-static enum err read_clique(struct reader *r, const struct domain *d, struct clique *c)
-{
-    *c = (struct clique){.n = reader_u16(r)};
-    if (r->failed || c->n == 0 || c->n > CLIQUE_MAX)
-        return ERR_FORMAT;
-    for (unsigned i = 0; i < c->n; i++) {
-        c->attribute[i] = reader_u16(r);
-        if (c->attribute[i] >= d->attributes || (i > 0 && c->attribute[i] <= c->attribute[i - 1]))
-            return ERR_FORMAT;
-    }
-    return r->failed ? ERR_FORMAT : ERR_OK;
-}
-
 static enum err read_zeros(struct reader *r, const struct domain *d, struct workload_zeros *z)
 {
     uint32_t *cell;
-    TRY(read_clique(r, d, &z->clique));
+    TRY(clique_read(&z->clique, d, r));
     z->cells = (size_t)reader_u64(r);
     if (r->failed || z->cells > r->left / sizeof *cell)
         return ERR_FORMAT;
@@ -110,7 +97,7 @@ static enum err read_parts(struct file_parts *p, struct reader *r, const struct 
         return ERR_FORMAT;
     TRY(memory_new(&p->clique, cliques));
     for (; p->cliques < cliques; p->cliques++)
-        TRY(read_clique(r, d, &p->clique[p->cliques]));
+        TRY(clique_read(&p->clique[p->cliques], d, r));
     zeros = reader_u32(r);
     if (r->failed || zeros > r->left / 12)
         return ERR_FORMAT;

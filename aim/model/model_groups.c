@@ -80,10 +80,9 @@ enum err groups_new(struct model *m, const struct merges *merges)
 
 void groups_clear(struct model *m)
 {
-    for (size_t a = 0; m->never != NULL && a < m->merges.attributes; a++) {
-        memory_free_all(&m->share[a], &m->never[a]);
-    }
-    memory_free_all(&m->share, &m->never, &m->grouped.attribute);
+    memory_free_each(&m->share, m->merges.attributes);
+    memory_free_each(&m->never, m->merges.attributes);
+    memory_free(&m->grouped.attribute);
     merges_clear(&m->merges);
 }
 

@@ -195,9 +195,6 @@ enum err model_weigh_merged(struct model_sums *sums, const struct clique *asked,
 
 /* --- the rest --------------------------------------------------------------------------------- */
 
-/* Takes over all that a model of the same terms has learned. */
-void model_take(struct model *m, const struct model *from);
-
 /* Beliefs, mu and log_z from theta. */
 void model_propagate(struct model *m, bool exact);
 

@@ -8,6 +8,11 @@ double normal_density(double x)
     return exp(-x * x / 2) / sqrt(2 * M_PI);
 }
 
+double normal_below(double x)
+{
+    return 0.5 * erfc(-x / M_SQRT2);
+}
+
 /* The ratio of two polynomials of degree 7; both have their highest coefficient first. */
 static double ratio(const double above[8], const double below[8], double r)
 {

@@ -10,8 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#define LEVELS 32      /* of the time that is left, for the weights of gaps */
-#define BY_MOST 0x1p48 /* TABLE_ROWS_MAX */
+#define LEVELS 32 /* of the time that is left, for the weights of gaps */
 
 struct drawing {
     const struct model *model;
@@ -41,9 +40,8 @@ struct drawing {
 
 static void clear(struct drawing *d)
 {
-    for (size_t i = 0; d->code != NULL && i < d->knowns; i++)
-        memory_free(&d->code[i]);
-    memory_free_all(&d->code, &d->known, &d->number, &d->last, &d->date, &d->weight, &d->person);
+    memory_free_each(&d->code, d->knowns);
+    memory_free_all(&d->known, &d->number, &d->last, &d->date, &d->weight, &d->person);
     given_free(&d->given);
 }
 
@@ -62,7 +60,7 @@ static enum err add(struct domain *to, struct densities *of, const struct domain
 /* The column `by`, whose numbers a table keeps. */
 static enum err add_by(struct domain *to, struct densities *of, const struct series *s)
 {
-    const double edges[] = {1, BY_MOST};
+    const double edges[] = {1, (double)TABLE_ROWS_MAX};
     TRY(domain_add_numeric(to, s->by, edges, 2, NULL, DOMAIN_REJECT, NULL));
     TRY(domain_set_step(to, 1, true, NULL));
     return memory_new(&of->of, 1);
@@ -115,22 +113,23 @@ static enum err draw_persons(struct drawing *d, struct series_drawn *out)
 {
     const struct series *s = d->series;
     const size_t persons = d->flat->rows;
-    uint16_t code[DOMAIN_ATTRIBUTES_MAX];
+    uint16_t own[DOMAIN_ATTRIBUTES_MAX], code[DOMAIN_ATTRIBUTES_MAX + 1] = {0};
+    size_t owns = 0;
     TRY(memory_new(&d->number, persons));
     TRY(memory_new(&d->date, persons));
     TRY(memory_new(&d->last, persons * s->columns));
+    for (uint16_t a = 0; a < d->domain->attributes; a++)
+        if (series_of_person(s, a))
+            own[owns++] = a;
     for (size_t i = 0; i < persons; i++) {
-        size_t n = 0;
-        code[n++] = 0;
-        for (uint16_t a = 0; a < d->domain->attributes; a++)
-            if (series_of_person(s, a))
-                code[n++] = d->flat->column[a][i];
+        for (size_t k = 0; k < owns; k++)
+            code[k + 1] = d->flat->column[own[k]][i];
         TRY(table_append(out->persons, code));
-        for (uint16_t a = (uint16_t)d->domain->attributes; a-- > 0;)
-            if (series_of_person(s, a) && out->persons->number[--n] != NULL)
-                out->persons->number[n][i] = table_number(d->flat, a, i);
+        for (size_t k = 0; k < owns; k++)
+            if (out->persons->number[k + 1] != NULL)
+                out->persons->number[k + 1][i] = table_number(d->flat, own[k], i);
         out->persons->number[0][i] = (double)i + 1;
-        d->number[i] = (size_t)person_number(d, s->number, i);
+        d->number[i] = (size_t)fmin(person_number(d, s->number, i), (double)TABLE_ROWS_MAX);
     }
     return ERR_OK;
 }
@@ -213,9 +212,8 @@ static void fill(struct drawing *d, size_t row, size_t j)
         const uint32_t level = (uint32_t)fmax(0, ceil(left * LEVELS / fmax(1, range(d))));
         d->code[at++][row] = j == 0 ? GIVEN_ANY : d->domain->attribute[s->gap].size + level;
     }
-    for (uint16_t a = 0; a < d->domain->attributes; a++)
-        if (series_of_person(s, a) || a == s->when)
-            d->code[at++][row] = d->flat->column[a][person];
+    for (; at < d->knowns - d->previous; at++)
+        d->code[at][row] = d->flat->column[d->known[at].attribute][person];
     for (size_t i = 0; i < s->columns; i++)
         if (s->column[i].previous != SERIES_NO)
             d->code[at++][row] = j == 0 ? d->domain->attribute[s->column[i].previous].values
@@ -230,6 +228,7 @@ static void fill(struct drawing *d, size_t row, size_t j)
  */
 static enum err draw_rows(struct drawing *d, size_t less, size_t *left)
 {
+    const struct series *s = d->series;
     struct table *drawn CLEAN(table_free) = NULL;
     double *chance CLEAN(memory_release) = NULL;
     const size_t rows = *left;
@@ -245,9 +244,11 @@ static enum err draw_rows(struct drawing *d, size_t less, size_t *left)
             continue;
         }
         d->forgotten += less > 0;
-        for (uint16_t a = 0; a < d->domain->attributes; a++)
-            if (a == d->series->gap || series_has(d->series, a))
+        for (size_t k = 0; k <= s->columns; k++) {
+            const uint16_t a = k < s->columns ? s->column[k].column : s->gap;
+            if (a != SERIES_NO)
                 d->events->column[a][d->person[i]] = drawn->column[a][i];
+        }
     }
     return ERR_OK;
 }
@@ -305,28 +306,32 @@ static enum err append(struct series_drawn *out, const struct drawing *d, size_t
 static enum err draw_events(struct drawing *d, struct series_drawn *out)
 {
     const size_t persons = d->flat->rows, columns = d->series->columns;
-    size_t *first CLEAN(memory_release) = NULL;
+    size_t *first CLEAN(memory_release) = NULL, *has CLEAN(memory_release) = NULL, rows = 0;
     uint16_t *code CLEAN(memory_release) = NULL;
     double *date CLEAN(memory_release) = NULL;
-    size_t most = 0;
     TRY(memory_new(&first, persons + 1));
+    TRY(memory_new(&has, persons)); /* who has an event j */
     for (size_t i = 0; i < persons; i++) {
         first[i + 1] = first[i] + d->number[i];
-        most = d->number[i] > most ? d->number[i] : most;
+        if ((uint64_t)first[i + 1] >= TABLE_ROWS_MAX)
+            return ERR_NOMEM;
+        if (d->number[i] > 0)
+            has[rows++] = i;
     }
     TRY(memory_new(&code, first[persons] * columns));
     TRY(memory_new(&date, first[persons]));
-    for (size_t j = 0; j < most; j++) {
-        size_t rows = 0;
-        for (size_t i = 0; i < persons; i++)
-            if (d->number[i] > j) {
-                d->person[rows] = i;
-                fill(d, rows++, j);
-            }
+    for (size_t j = 0, more; rows > 0; j++, rows = more) {
+        memcpy(d->person, has, rows * sizeof *has);
+        for (size_t row = 0; row < rows; row++)
+            fill(d, row, j);
         TRY(draw_all(d, rows));
-        for (size_t i = 0; i < persons; i++)
-            if (d->number[i] > j)
-                keep(d, i, j, code + (first[i] + j) * columns, &date[first[i] + j]);
+        more = 0;
+        for (size_t k = 0, i; k < rows; k++) {
+            i = has[k];
+            keep(d, i, j, code + (first[i] + j) * columns, &date[first[i] + j]);
+            if (d->number[i] > j + 1)
+                has[more++] = i;
+        }
     }
     for (size_t i = 0; i < persons; i++)
         for (size_t k = first[i]; k < first[i + 1]; k++)
@@ -379,7 +384,7 @@ enum err series_write_csv(const char *folder, const struct series_drawn *d, cons
 {
     char path[FILE_PATH];
     TRY(file_path(path, log, "%s/persons.csv", folder));
-    TRY(table_write_csv_form(path, d->persons, &d->inside_persons, seed, form, log));
+    TRY(table_write_csv(path, d->persons, &d->inside_persons, seed, form, log));
     TRY(file_path(path, log, "%s/%s.csv", folder, name));
-    return table_write_csv_form(path, d->events, &d->inside_events, seed, form, log);
+    return table_write_csv(path, d->events, &d->inside_events, seed, form, log);
 }

@@ -89,7 +89,8 @@ int question_group_number(const struct question *q, size_t group, uint32_t code)
 {
     const struct question_group *g = &q->group[group];
     const struct domain_attribute *a = &q->domain->attribute[g->column];
-    return calendar_value((int64_t)a->edges[code], a->calendar->unit, g->part->value);
+    uint64_t count;
+    return calendar_value(domain_multiples(a, code, &count), a->calendar->unit, g->part->value);
 }
 
 bool question_item_is_quoted(const struct question *q, size_t item)

@@ -2,6 +2,7 @@
 #include "aim/question/parser.h"
 #include "aim/table/derive.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,22 +24,21 @@ static const struct derive *find_computed(const struct parser *p, size_t *which)
 void parser_made_clear(struct parser_made *m)
 {
     derive_free(&m->plan);
-    memory_free(&m->as.labels);
+    memory_free_all(&m->as.labels, &m->as.order);
 }
 
 /* Its values, each once, in the book's order; one without text is missing. */
 static enum err list_labels(struct domain_attribute *a, const struct derive *e)
 {
     TRY(memory_new(&a->labels, e->keys));
-    for (uint32_t i = 0; i < e->keys; i++) {
-        uint32_t k = 0;
-        while (k < a->values && strcmp(a->labels[k], e->value[i]) != 0)
-            k++;
-        if (k < a->values || *e->value[i] == '\0')
-            continue;
-        a->labels[a->values++] = e->value[i];
+    TRY(memory_new(&a->order, e->keys));
+    text_order(e->value, e->keys, a->order);
+    for (uint32_t i = 0; i < e->keys; i++) /* of those alike, the one that is found */
+        if (*e->value[i] != '\0' && text_find(e->value, e->keys, a->order, e->value[i]) == i)
+            a->labels[a->values++] = e->value[i];
+    text_order(a->labels, a->values, a->order);
+    if (a->values > 0)
         a->kind = &column_labels;
-    }
     return ERR_OK;
 }
 
@@ -79,14 +79,13 @@ static uint32_t label_of(struct parser *p, struct parser_made *m, uint32_t code)
 {
     char room[COLUMN_TEXT];
     const char *text = domain_text(&p->domain->attribute[m->base], code, 0, room);
-    uint32_t i = 0;
+    uint32_t i;
     derive_begin(m->plan);
     if (derive_set(m->plan, m->base, code, text) != ERR_OK)
         p->work.pool.failed = true;
     text = derive_computed(m->plan, m->which, NULL);
-    while (i < m->as.values && strcmp(m->as.labels[i], text) != 0)
-        i++;
-    return i;
+    i = text_find(m->as.labels, m->as.values, m->as.order, text);
+    return i < m->as.values ? i : m->as.values;
 }
 
 /* Whether it holds for a code. */

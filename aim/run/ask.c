@@ -73,7 +73,7 @@ static enum err read_queries(struct ask *a, const struct workload *w, struct rea
         cells += merges_query_cells(a->merges, &w->query[a->query[k]]);
     }
     a->estimates = ask_estimates(a) ? (size_t)cells : 0;
-    a->weights = a->kind == ASK_FORMS ? 2 * forms_codes(w) : 0;
+    a->weights = a->kind == ASK_FORMS ? 2 * workload_one_way_cells(w) : 0;
     return ERR_OK;
 }
 
@@ -106,9 +106,9 @@ enum err ask_read(struct ask *a, const struct domain *d, const struct workload *
 
 size_t ask_longest(const struct workload *w)
 {
-    const size_t factors = 2 * forms_codes(w), cells = (size_t)w->cells;
-    const size_t merges = 2 + 2 * w->one_ways + 4 * forms_codes(w);
-    const size_t weights = FEATURES_CLASSES_MAX * (forms_codes(w) + 1);
+    const size_t factors = 2 * workload_one_way_cells(w), cells = (size_t)w->cells;
+    const size_t merges = 2 + 2 * w->one_ways + 4 * workload_one_way_cells(w);
+    const size_t weights = FEATURES_CLASSES_MAX * (workload_one_way_cells(w) + 1);
     size_t numbers = cells > factors ? cells : factors;
     numbers = weights > numbers ? weights : numbers;
     return SMALL_MOST * numbers + (size_t)w->queries * 4 + merges;

@@ -210,7 +210,7 @@ static void add_forms(struct copula_result *out, const struct copula_column *col
 static enum err make_forms(struct copula_run *r)
 {
     const struct workload *w = r->o->pairs;
-    const size_t codes = forms_codes(w);
+    const size_t codes = workload_one_way_cells(w);
     struct copula_result *out = r->result;
     ask_clear(&r->ask);
     r->ask = (struct ask){.kind = ASK_FORMS, .round = 1, .weights = 2 * codes};

@@ -22,8 +22,9 @@
  * A candidate is any query of the workload's closure (one-ways included) that lies in the model's
  * tree, or with which the tree would take at most (rho used / rho) of `model_bytes`. Queries whose
  * estimate needs a larger table than that are left out. So are those of which the round's noise can
- * tell nothing: that were measured as precisely before, or where noise alone is expected to move
- * half of the rows. If none remains, the one-ways are the candidates.
+ * tell nothing: where noise alone is expected to move half of the rows; and those that were
+ * measured as precisely before, unless three rounds in a row moved their marginals by no more than
+ * noise. If none remains, the one-ways are the candidates.
  *
  * Requests follow from public values and what the backend opened: the same opened values give the
  * same requests. So a run can stop after any round and go on later from `state_file`. That is

@@ -25,7 +25,7 @@ static enum err find_multiplier(struct loop *l)
     const double k = ledger_rows_per_person(l->ledger);
     struct ask *a = &l->ask;
     const double rho = o->assess / (k * k) / 2;
-    if (scores_multiplier(ledger_deviation(a->queries, rho) * (1 + GUARD), &a->multiplier, NULL) !=
+    if (scores_multiplier(ledger_deviation(a->queries, rho) * (1 + GUARD), &a->multiplier) !=
         ERR_OK)
         return ERR_BUDGET; /* a run that began with what others left has little */
     for (uint32_t i = 0; i < a->queries; i++) {

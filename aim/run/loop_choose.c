@@ -10,6 +10,7 @@
 /* Of the rows. Independent columns are off by up to 0.5, as parties/study/rounds.h takes it. */
 #define NOISE_MOST 0.5
 #define NOISE_LITTLE 0.05
+#define IDLE_ROUNDS 3 /* in a row */
 
 enum err loop_merge(struct loop *l)
 {
@@ -32,11 +33,22 @@ static double noise_of(const struct loop *l, size_t query)
     return sqrt(2 / M_PI) * l->ask.sigma * (double)cells / model_total(r->model);
 }
 
+/* Whether the last rounds each moved a marginal by no more than its noise: little is left there. */
+static bool learned_nothing(const struct aim_result *r)
+{
+    for (size_t back = 1; back <= IDLE_ROUNDS; back++) {
+        const struct aim_round *last = &r->round[r->rounds - back];
+        if (last->asked != ASK_SELECT || last->moved > last->noise) /* round 0 selects nothing */
+            return false;
+    }
+    return true;
+}
+
 /*
  * Whether a measurement with this round's noise can tell more than was measured already. It cannot
- * if the query was measured as precisely before, all its measurements together, or if its noise is
- * expected to move more rows than columns that are treated as independent have in wrong places.
- * Where people join between rounds, what was measured before is of others.
+ * if its noise is expected to move more rows than columns that are treated as independent have in
+ * wrong places. What was measured as precisely before, all its measurements together, can wait
+ * until rounds learn nothing new. Where people join between rounds, that is of others.
  */
 static bool can_gain(const struct loop *l, size_t query)
 {
@@ -48,7 +60,7 @@ static bool can_gain(const struct loop *l, size_t query)
     for (size_t i = 0; i < r->measurements; i++)
         if (r->query[i] == query)
             known += pow(sigma / r->measurement[i].sigma, 2);
-    return known < AS_PRECISE && noise_of(l, query) < NOISE_MOST;
+    return known < AS_PRECISE ? noise_of(l, query) < NOISE_MOST : learned_nothing(r);
 }
 
 /*

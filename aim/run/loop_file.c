@@ -10,7 +10,6 @@
 #include <math.h>
 #include <sodium.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char magic[] = "trefoil-loop-2\n";
 
@@ -305,7 +304,7 @@ enum err loop_load(struct loop *l, bool *found)
     const char *path = l->options->state_file;
     struct bytes text CLEAN(bytes_clear) = {0};
     enum err e;
-    *found = access(path, F_OK) == 0;
+    *found = file_is_there(path);
     if (!*found)
         return ERR_OK;
     TRY(file_read(path, MODEL_FILE_MAX, &text, l->log));

@@ -107,17 +107,8 @@ enum err aim_counts(const struct aim_result *r, const struct domain *d, struct a
 
 void aim_counts_clear(struct aim_counts *c)
 {
-    for (size_t i = 0; i < c->owns; i++)
-        memory_free(&c->own[i]);
-    memory_free_all(&c->own, &c->all);
-}
-
-static double rows_of(const struct domain *d, const struct measurement *x)
-{
-    double sum = 0;
-    for (uint64_t i = clique_cells(&x->clique, d); i-- > 0;)
-        sum += x->y[i];
-    return sum;
+    memory_free_each(&c->own, c->owns);
+    memory_free(&c->all);
 }
 
 static enum err fit(const struct aim_options *o, struct aim_result *r, unsigned iterations,
@@ -129,7 +120,7 @@ static enum err fit(const struct aim_options *o, struct aim_result *r, unsigned 
     const double total = settle_totals(o->domain, r);
     TRY(aim_counts(r, o->domain, &counts));
     TRY(new_model(o, r, &counts, &m, log));
-    model_set_total(m, r->knowns > 0 ? rows_of(o->domain, &r->known[0]) : total);
+    model_set_total(m, r->knowns > 0 ? measurement_sum(&r->known[0], o->domain) : total);
     TRY(model_fit(m, counts.all, counts.count, iterations, &fitted, log));
     r->model = m;
     m = old;

@@ -37,14 +37,6 @@ static void pass(struct loop_links *l, size_t x, size_t y)
         }
 }
 
-static bool has(const struct clique *c, size_t column)
-{
-    for (unsigned i = 0; i < c->n; i++)
-        if (c->attribute[i] == column)
-            return true;
-    return false;
-}
-
 /* By how much its pairs are better known than before, in squares of shares. */
 static double gained(const struct loop_links *l, const struct clique *c,
                      const struct clique *joined)
@@ -53,8 +45,9 @@ static double gained(const struct loop_links *l, const struct clique *c,
     double sum = 0;
     for (unsigned i = 0; i < c->n; i++)
         for (unsigned k = i + 1; k < c->n; k++) {
-            const size_t x = c->attribute[i], y = c->attribute[k], at = x * d + y;
-            if (!has(joined, x) || !has(joined, y))
+            const uint16_t x = c->attribute[i], y = c->attribute[k];
+            const size_t at = x * d + y;
+            if (clique_place(joined, x) == joined->n || clique_place(joined, y) == joined->n)
                 sum += l->known[at] * l->known[at] - l->before[at] * l->before[at];
         }
     return sum;

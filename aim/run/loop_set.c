@@ -109,14 +109,9 @@ static bool may_join(const struct set *s, uint32_t q)
 static struct clique common(const struct clique *a, const struct clique *b)
 {
     struct clique c = {0};
-    for (unsigned i = 0, k = 0; i < a->n && k < b->n;)
-        if (a->attribute[i] == b->attribute[k]) {
-            c.attribute[c.n++] = a->attribute[i++];
-            k++;
-        } else if (a->attribute[i] < b->attribute[k])
-            i++;
-        else
-            k++;
+    for (unsigned i = 0; i < a->n; i++)
+        if (clique_place(b, a->attribute[i]) < b->n)
+            c.attribute[c.n++] = a->attribute[i];
     return c;
 }
 
@@ -124,8 +119,7 @@ static struct clique common(const struct clique *a, const struct clique *b)
 static void explain(struct set *s, const struct clique *joined)
 {
     const struct workload *w = s->l->options->workload;
-    for (uint32_t q = 0; q < w->queries; q++)
-        s->part[q] = s->r[q];
+    memcpy(s->part, s->r, w->queries * sizeof *s->r);
     for (uint32_t q = 0; q < w->queries; q++) {
         const struct clique c = common(&w->query[q].clique, joined);
         const double part = s->r[q] > 0 && c.n > 0 ? s->part[workload_find(w, &c)] : 0;

@@ -92,7 +92,7 @@ static enum err open_scores(struct loop *l, struct aim_round *r)
     a->weights = 0;
     loop_find_candidates(l, share_of(l));
     keep_pairs(l, rho);
-    if (scores_multiplier(ledger_deviation(a->queries, rho), &a->multiplier, NULL) != ERR_OK)
+    if (scores_multiplier(ledger_deviation(a->queries, rho), &a->multiplier) != ERR_OK)
         return log_fail(spent_log(l), ERR_BUDGET,
                         "what is left of the budget is too little for the scores of %u marginals: "
                         "requests were lost and had to be paid again",

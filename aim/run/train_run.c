@@ -64,11 +64,6 @@ uint64_t train_multiplier(const struct features *f, unsigned steps, double rho)
     return multiplier(rho, steps * (double)f->r2 * (double)f->q2);
 }
 
-uint64_t train_test_multiplier(const struct features *f, double rho)
-{
-    return multiplier(rho, f->outputs);
-}
-
 double train_noise(const struct features *f, uint64_t multiplier)
 {
     return sqrt(features_weights(f)) * measure_sigma(multiplier, NOISE_BY_ALL);
@@ -241,7 +236,7 @@ static enum err take_test(struct train_run *r)
     enum err e;
     r->ask.kind = ASK_TEST;
     r->ask.round = out->steps;
-    e = ask_at(r, s, out->weight, train_test_multiplier(r->o->features, ledger_left(r->ledger)));
+    e = ask_at(r, s, out->weight, multiplier(ledger_left(r->ledger), r->o->features->outputs));
     if (e == ERR_BUDGET || (e == ERR_OK && s->lost))
         log_warn(r->log, "the test is left out: it %s",
                  s->lost ? "was lost" : "does not fit what is left of the budget");

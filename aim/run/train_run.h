@@ -81,8 +81,6 @@ double train_nu(const struct features *f, unsigned steps, double rho, double row
 double train_rate(const struct features *f, double nu, double *most);
 /* The multiplier of a step with so many left, itself included; 0: the budget is too small. */
 uint64_t train_multiplier(const struct features *f, unsigned steps, double rho);
-/* The multiplier of a test that this pays for. */
-uint64_t train_test_multiplier(const struct features *f, double rho);
 /* The length of a step's noise alone, as a gradient's: sqrt(C F) 2^20 / m. */
 double train_noise(const struct features *f, uint64_t multiplier);
 /* The length of a step's gradient, noise included; 0 if it is lost. */

@@ -108,8 +108,6 @@ enum err trajectory_load(struct trajectory *t, const char *path, const struct fe
 
 void trajectory_clear(struct trajectory *t)
 {
-    for (size_t i = 0; i < t->steps; i++) {
-        memory_free_all(&t->weight[i], &t->gradient[i]);
-    }
-    memory_free_all(&t->weight, &t->gradient);
+    memory_free_each(&t->weight, t->steps);
+    memory_free_each(&t->gradient, t->steps);
 }

@@ -55,14 +55,10 @@ struct csv_form {
  * Writes labels and numbers. A numeric code becomes the table's number, or one drawn from its bin's
  * density with the given seed, a missing one the attribute's missing text. Reading the file back
  * gives the same codes. The file appears whole or not at all; "-" is standard output. If
- * `densities` is NULL, every density is even.
+ * `densities` is NULL, every density is even; if `form` is, it has commas and points.
  */
-enum err table_write_csv_form(const char *path, const struct table *t,
-                              const struct densities *densities, uint64_t seed,
-                              const struct csv_form *form, struct log *log) MUST_CHECK;
-/* The same with a comma and a point. */
 enum err table_write_csv(const char *path, const struct table *t, const struct densities *densities,
-                         uint64_t seed, struct log *log) MUST_CHECK;
+                         uint64_t seed, const struct csv_form *form, struct log *log) MUST_CHECK;
 
 /* What comes before the header: a byte order mark, if there is one. */
 void csv_begin(struct bytes *out, const struct csv_form *form);

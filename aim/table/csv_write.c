@@ -70,7 +70,7 @@ static enum err put_row(struct sink *s, const struct table *t, const struct dens
         code[i] = t->column[i][row];
         number[i] = table_number(t, i, row);
     }
-    TRY(derive_draw(s->derive, code, number, densities, r));
+    TRY(derive_draw(s->derive, code, number, true, densities, r));
     for (size_t i = 0; i < d->attributes; i++) {
         const struct domain_attribute *a = &d->attribute[i];
         if (i > 0)
@@ -129,11 +129,12 @@ static enum err write_rows(struct sink *s, const struct table *t, const struct d
     return write_text(s);
 }
 
-enum err table_write_csv_form(const char *path, const struct table *t,
-                              const struct densities *densities, uint64_t seed,
-                              const struct csv_form *form, struct log *log)
+enum err table_write_csv(const char *path, const struct table *t, const struct densities *densities,
+                         uint64_t seed, const struct csv_form *form, struct log *log)
 {
-    struct sink s = {.standard = strcmp(path, "-") == 0, .form = form, .log = log};
+    static const struct csv_form usual = {.delimiter = ',', .decimal = '.'};
+    struct sink s = {
+        .standard = strcmp(path, "-") == 0, .form = form != NULL ? form : &usual, .log = log};
     struct densities even CLEAN(densities_clear) = {0};
     enum err e;
     if (densities == NULL)
@@ -148,11 +149,4 @@ enum err table_write_csv_form(const char *path, const struct table *t,
     derive_free(&s.derive);
     bytes_clear(&s.text);
     return s.standard ? e : file_draft_end(&s.draft, e);
-}
-
-enum err table_write_csv(const char *path, const struct table *t, const struct densities *densities,
-                         uint64_t seed, struct log *log)
-{
-    static const struct csv_form usual = {.delimiter = ',', .decimal = '.'};
-    return table_write_csv_form(path, t, densities, seed, &usual, log);
 }

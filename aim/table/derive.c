@@ -1,5 +1,6 @@
 #include "aim/table/derive_private.h"
 #include "aim/table/number.h"
+#include "aim/table/step.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -117,12 +118,30 @@ static double compute(const struct derive_plan *p, const struct derive_step *s)
     return NAN;
 }
 
-static const char *look_up(const struct derive_plan *p, const struct derive_step *s)
+void derive_print(const struct domain_attribute *a, double x, char text[COLUMN_TEXT])
+{
+    struct step s;
+    if (domain_has_bins(a) && !domain_is_quoted(a) && step_of(a->step, &s))
+        number_print(text, COLUMN_TEXT, x, s.decimals);
+    else
+        domain_print(a, x, 0, text);
+}
+
+/* A tied column follows from a number as it counts, however that is written. */
+static const char *look_up(struct derive_plan *p, const struct derive_step *s)
 {
     const struct derive_slot *from = &p->slot[s->slot[0]];
-    const uint32_t at = from->known ? text_find(s->e->key, s->e->keys, s->order,
-                                                (const char *)from->text.data)
-                                    : UINT32_MAX;
+    const char *key = (const char *)from->text.data;
+    uint32_t at;
+    if (!from->known)
+        return NULL;
+    if (s->tied && domain_has_order(&p->domain->attribute[s->slot[0]])) {
+        if (isnan(from->counted))
+            return NULL;
+        derive_print(&p->domain->attribute[s->slot[0]], from->counted, p->room);
+        key = p->room;
+    }
+    at = text_find(s->e->key, s->e->keys, s->order, key);
     return at != UINT32_MAX ? s->e->value[at] : NULL;
 }
 

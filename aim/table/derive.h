@@ -124,17 +124,13 @@ enum err derive_cells(struct derive_plan *p, size_t tie,
 struct densities;
 /*
  * Draws the values of a row of codes: the text of each column of the domain, in order. Tied columns
- * have values that hold exactly. number[attribute], unless NAN, is what a column has, as
- * derive_try() drew it; NULL: nothing is known.
+ * have values that hold exactly. number[attribute], unless NAN, is what a column has, if they were
+ * drawn together before; else what it must have. NULL: nothing is known. ERR_AGAIN: tied columns
+ * were drawn by their codes and have other numbers; the row is to be drawn again, with its codes.
  */
 enum err derive_draw(struct derive_plan *p, const uint16_t *code, const double *number,
-                     const struct densities *inside, struct random *r) MUST_CHECK;
-/*
- * The same where `number` is what columns must have. ERR_AGAIN: tied columns were drawn by their
- * codes and have other numbers; the row is to be drawn again, with its codes.
- */
-enum err derive_try(struct derive_plan *p, const uint16_t *code, const double *number,
-                    const struct densities *inside, struct random *r) MUST_CHECK;
+                     bool drawn_before, const struct densities *inside,
+                     struct random *r) MUST_CHECK;
 /* The number that was drawn of a column; NAN if it is missing or a label. */
 double derive_number(const struct derive_plan *p, size_t slot);
 bool derive_is_tied(const struct derive_plan *p, uint16_t attribute); /* or others to it */

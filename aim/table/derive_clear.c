@@ -6,10 +6,8 @@ void derive_clear(struct derive *e)
     memory_free_all(&e->name, &e->text);
     for (uint32_t i = 0; i < e->columns; i++)
         memory_free(&e->column[i]);
-    for (uint32_t i = 0; i < e->keys; i++) {
-        memory_free_all(&e->key[i], &e->value[i]);
-    }
-    memory_free_all(&e->key, &e->value);
+    memory_free_each(&e->key, e->keys);
+    memory_free_each(&e->value, e->keys);
 }
 
 static void clear_list(struct derive_list *list)

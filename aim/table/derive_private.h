@@ -39,3 +39,5 @@ const struct derive *derive_more(const struct derive_plan *p, size_t slot);
 enum err derive_find_ties(struct derive_plan *p) MUST_CHECK;
 void derive_solutions_free(struct derive_solutions **solutions, size_t n);
 void derive_set_number(struct derive_plan *p, size_t slot, double x);
+/* A number of a column that others are tied to, as rows have it. */
+void derive_print(const struct domain_attribute *a, double x, char text[COLUMN_TEXT]);

@@ -256,7 +256,8 @@ static enum err make_solutions(struct derive_plan *p, size_t tie, const struct d
     size_t all = 0;
     s->cells = 1;
     for (size_t i = 0; i < f.t->columns; i++)
-        s->cells *= p->domain->attribute[f.t->column[i]].size;
+        if (__builtin_mul_overflow(s->cells, p->domain->attribute[f.t->column[i]].size, &s->cells))
+            return ERR_NOMEM;
     TRY(memory_new(&s->end, s->cells));
     TRY(derive_cells(p, tie, count_solution, &f, NULL));
     for (size_t cell = 0; cell < s->cells; cell++) {
@@ -274,15 +275,10 @@ static enum err make_solutions(struct derive_plan *p, size_t tie, const struct d
 }
 
 /* A number of a bin as a row has it. */
-static enum err put_number(struct derive_plan *p, const struct densities *inside, uint16_t base,
-                           uint32_t code, double x)
+static enum err put_number(struct derive_plan *p, uint16_t base, uint32_t code, double x)
 {
-    const struct domain_attribute *a = &p->domain->attribute[base];
     char text[COLUMN_TEXT];
-    if (domain_is_quoted(a))
-        domain_print(a, x, 0, text);
-    else
-        number_print(text, sizeof text, x, density_decimals(inside->of[base]));
+    derive_print(&p->domain->attribute[base], x, text);
     return derive_set(p, base, code, text);
 }
 
@@ -335,8 +331,7 @@ static bool all_known(const struct derive_plan *p, size_t tie, const uint16_t *r
 }
 
 static enum err draw_tie(struct derive_plan *p, size_t tie, const uint16_t *row,
-                         const double *number, bool drawn_before, const struct densities *inside,
-                         struct random *r)
+                         const double *number, bool drawn_before, struct random *r)
 {
     const struct derive_tie *t = &p->tie[tie];
     const bool known = drawn_before && all_known(p, tie, row, number);
@@ -351,7 +346,7 @@ static enum err draw_tie(struct derive_plan *p, size_t tie, const uint16_t *row,
         const double x = known ? number[base] : drawn[k];
         if (domain_has_bins(a) && row[base] < a->values) {
             same &= !differs(number, base, x);
-            TRY(put_number(p, inside, base, row[base], x));
+            TRY(put_number(p, base, row[base], x));
         } else {
             TRY(set_value(p, base, row[base], 0));
         }
@@ -393,7 +388,7 @@ double derive_number(const struct derive_plan *p, size_t slot)
     return p->slot[slot].number;
 }
 
-static enum err draw(struct derive_plan *p, const uint16_t *code, const double *number,
+enum err derive_draw(struct derive_plan *p, const uint16_t *code, const double *number,
                      bool drawn_before, const struct densities *inside, struct random *r)
 {
     if (p->solution == NULL && p->ties > 0) {
@@ -403,21 +398,9 @@ static enum err draw(struct derive_plan *p, const uint16_t *code, const double *
     }
     derive_begin(p);
     for (size_t i = 0; i < p->ties; i++)
-        TRY(draw_tie(p, i, code, number, drawn_before, inside, r));
+        TRY(draw_tie(p, i, code, number, drawn_before, r));
     for (uint16_t a = 0; a < p->domain->attributes; a++)
         if (!derive_is_tied(p, a))
             TRY(draw_alone(p, a, code[a], number != NULL ? number[a] : NAN, inside, r));
     return ERR_OK;
-}
-
-enum err derive_draw(struct derive_plan *p, const uint16_t *code, const double *number,
-                     const struct densities *inside, struct random *r)
-{
-    return draw(p, code, number, true, inside, r);
-}
-
-enum err derive_try(struct derive_plan *p, const uint16_t *code, const double *number,
-                    const struct densities *inside, struct random *r)
-{
-    return draw(p, code, number, false, inside, r);
 }

@@ -16,12 +16,9 @@ enum err domain_new(struct domain **domain)
 
 void domain_attribute_clear(struct domain_attribute *a)
 {
-    for (uint32_t i = 0; a->labels != NULL && i < a->values; i++)
-        memory_free(&a->labels[i]);
-    memory_free_all(&a->labels, &a->order, &a->calendar, &a->edges, &a->missing);
-    for (uint32_t i = 0; i < a->missing_too_count; i++)
-        memory_free(&a->missing_too[i]);
-    memory_free_all(&a->missing_too, &a->missing_number, &a->name);
+    memory_free_each(&a->labels, a->values);
+    memory_free_each(&a->missing_too, a->missing_too_count);
+    memory_free_all(&a->order, &a->calendar, &a->edges, &a->missing, &a->missing_number, &a->name);
 }
 
 void domain_free(struct domain **domain)

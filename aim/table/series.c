@@ -54,20 +54,16 @@ bool series_of_person(const struct series *e, uint16_t attribute)
     return person;
 }
 
-uint32_t series_least(const struct domain *d, uint32_t code)
-{
-    return (uint32_t)domain_number(&d->attribute[d->series->number], code);
-}
-
 void series_shares(const struct domain *d, uint32_t code, uint32_t share[SERIES_STAGES])
 {
-    const uint32_t units = d->series->units, least = series_least(d, code);
+    const uint32_t units = d->series->units;
+    const double least = domain_number(&d->attribute[d->series->number], code);
     memset(share, 0, SERIES_STAGES * sizeof *share);
     if (least < 2) {
-        share[least == 0 ? SERIES_NONE : SERIES_ONLY] = units;
+        share[least < 1 ? SERIES_NONE : SERIES_ONLY] = units;
         return;
     }
-    share[SERIES_FIRST] = share[SERIES_LAST] = units / least > 0 ? units / least : 1;
+    share[SERIES_FIRST] = share[SERIES_LAST] = least < units ? units / (uint32_t)least : 1;
     share[SERIES_MIDDLE] = units - 2 * share[SERIES_FIRST];
 }
 

@@ -65,8 +65,7 @@ bool series_has(const struct series *s, uint16_t attribute);
 bool series_counts_persons(const struct series *s, uint16_t attribute);
 /* Whether this can be the name of the table of events: 1 to 31 of a-z 0-9 _ -, not persons. */
 bool series_good_name(const char *name);
-/* The least number of events in a bin of `number`, and the units of each stage of such a person. */
-uint32_t series_least(const struct domain *d, uint32_t code);
+/* The units of each stage of a person with a number of events in this bin. */
 void series_shares(const struct domain *d, uint32_t code, uint32_t share[SERIES_STAGES]);
 
 /* --- reading (aim/table/series_flat.c) -------------------------------------------------------- */

@@ -64,7 +64,7 @@ static enum err read_parts(struct series *e, const struct domain *d, struct read
     e->when = reader_u16(r);
     e->gap = reader_u16(r);
     if (r->failed || !is_there(d, e->number) || !is_there(d, e->stage) ||
-        !domain_has_order(&d->attribute[e->number]) ||
+        !domain_has_order(&d->attribute[e->number]) || may_lack(d, e->number) ||
         domain_number(&d->attribute[e->number], 0) != 0 ||
         d->attribute[e->stage].size != SERIES_STAGES ||
         (e->when == SERIES_NO) != (e->gap == SERIES_NO))
@@ -72,9 +72,21 @@ static enum err read_parts(struct series *e, const struct domain *d, struct read
     if (e->when == SERIES_NO)
         return ERR_OK;
     return may_lack(d, e->when) && may_lack(d, e->gap) && d->attribute[e->when].calendar != NULL &&
-                   domain_has_bins(&d->attribute[e->gap])
+                   domain_has_bins(&d->attribute[e->gap]) &&
+                   domain_number(&d->attribute[e->gap], 0) == 0
                ? ERR_OK
                : ERR_FORMAT;
+}
+
+/* Whether no column has two roles: then those that have one and those of persons are all. */
+static bool have_one_role(const struct series *e, const struct domain *d)
+{
+    size_t roles = e->when == SERIES_NO ? 2 : 4;
+    for (size_t i = 0; i < e->columns; i++)
+        roles += e->column[i].previous == SERIES_NO ? 1 : 2;
+    for (uint16_t a = 0; a < d->attributes; a++)
+        roles += series_of_person(e, a);
+    return roles == d->attributes;
 }
 
 enum err series_read(struct series **out, const struct domain *d, struct reader *r)
@@ -95,5 +107,7 @@ enum err series_read(struct series **out, const struct domain *d, struct reader 
     TRY(memory_new(&e->column, columns));
     while (e->columns < columns)
         TRY(read_column(&e->column[e->columns++], d, r));
+    if (!have_one_role(e, d))
+        return ERR_FORMAT;
     return memory_hand_over(out, &e);
 }

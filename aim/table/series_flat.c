@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum err series_domains(const struct domain *d, struct domain **persons, struct domain **events)
 {
@@ -92,12 +93,9 @@ struct flattening {
     struct table *flat;
     uint64_t key; /* of the person */
     uint16_t code[DOMAIN_ATTRIBUTES_MAX];
+    size_t owns; /* columns of persons */
+    uint16_t own[DOMAIN_ATTRIBUTES_MAX], missing[DOMAIN_ATTRIBUTES_MAX];
 };
-
-static uint16_t missing_of(const struct flattening *f, uint16_t attribute)
-{
-    return (uint16_t)f->domain->attribute[attribute].values;
-}
 
 static enum err put(struct flattening *f, enum series_stage stage, uint32_t weight)
 {
@@ -119,12 +117,12 @@ static uint16_t code_at(const struct domain_attribute *a, double x)
 /* The person's own columns, with the number of events; as if there were none. */
 static void begin(struct flattening *f, size_t person, size_t n)
 {
-    const struct series *e = f->series;
-    size_t own = 0;
+    const uint16_t number = f->series->number;
     f->key = f->persons->key[person];
-    for (uint16_t a = 0; a < f->domain->attributes; a++)
-        f->code[a] = series_of_person(e, a) ? f->persons->column[own++][person] : missing_of(f, a);
-    f->code[e->number] = code_at(&f->domain->attribute[e->number], (double)n);
+    memcpy(f->code, f->missing, sizeof f->code);
+    for (size_t k = 0; k < f->owns; k++)
+        f->code[f->own[k]] = f->persons->column[k][person];
+    f->code[number] = code_at(&f->domain->attribute[number], (double)n);
 }
 
 /* Event j of n: its columns, and how long after the one before it is. */
@@ -218,6 +216,11 @@ enum err series_flat(struct table **out, const struct domain *d, struct table *p
     TRY(memory_new(&flat->weight, flat->capacity));
     TRY(table_keep_keys(flat));
     TRY(memory_new(&placed, events->rows));
+    for (uint16_t a = 0; a < d->attributes; a++) {
+        f.missing[a] = (uint16_t)d->attribute[a].values;
+        if (series_of_person(d->series, a))
+            f.own[f.owns++] = a;
+    }
     n = place_all(d->series, events, placed);
     found->undated = events->rows - n;
     f.flat = flat;

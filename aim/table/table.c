@@ -49,11 +49,9 @@ void table_free(struct table **t)
     if (*t == NULL)
         return;
     memory_wipe_free(&(*t)->key, (*t)->capacity * sizeof *(*t)->key);
-    for (size_t a = 0; (*t)->column != NULL && a < (*t)->domain->attributes; a++)
-        memory_free(&(*t)->column[a]);
-    for (size_t a = 0; (*t)->number != NULL && a < (*t)->domain->attributes; a++)
-        memory_free(&(*t)->number[a]);
-    memory_free_all(&(*t)->column, &(*t)->number, &(*t)->weight);
+    memory_free_each(&(*t)->column, (*t)->domain->attributes);
+    memory_free_each(&(*t)->number, (*t)->domain->attributes);
+    memory_free(&(*t)->weight);
     memory_free(t);
 }
 

@@ -76,9 +76,8 @@ void slope_free(struct slope **g)
     if (*g == NULL)
         return;
     slope_free(&(*g)->test);
-    for (size_t i = 0; (*g)->column != NULL && i < (*g)->features->domain->attributes; i++)
-        memory_free(&(*g)->column[i]);
-    memory_free_all(&(*g)->column, &(*g)->y);
+    memory_free_each(&(*g)->column, (*g)->features->domain->attributes);
+    memory_free(&(*g)->y);
     memory_free(g);
 }
 
@@ -108,7 +107,7 @@ static void forward(const struct slope *g, struct block *b, const int64_t *weigh
         b->z[n] = start;
     for (size_t i = 0; i < f->domain->attributes; i++) {
         const struct features_column *c = &f->column[i];
-        const uint16_t *u = g->column[i] + b->from;
+        const uint16_t *u = c->kind != FEATURES_NONE ? g->column[i] + b->from : NULL;
         const int32_t w = (int32_t)weight[c->first];
         if (c->kind == FEATURES_NUMBER)
             for (size_t n = 0; n < BLOCK; n++)
@@ -154,7 +153,7 @@ static void backward(const struct slope *g, const struct block *b, int64_t *sums
     const struct features *f = g->features;
     for (size_t i = 0; i < f->domain->attributes; i++) {
         const struct features_column *c = &f->column[i];
-        const uint16_t *u = g->column[i] + b->from;
+        const uint16_t *u = c->kind != FEATURES_NONE ? g->column[i] + b->from : NULL;
         if (c->kind == FEATURES_NUMBER)
             sums[c->first] += dot(b->r, u);
         for (size_t n = 0; c->kind == FEATURES_ONE_HOT && n < b->rows; n++)

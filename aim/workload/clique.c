@@ -44,6 +44,19 @@ void clique_write(const struct clique *c, struct bytes *out)
         bytes_put_u16(out, c->attribute[i]);
 }
 
+enum err clique_read(struct clique *c, const struct domain *d, struct reader *r)
+{
+    *c = (struct clique){.n = reader_u16(r)};
+    if (r->failed || c->n == 0 || c->n > CLIQUE_MAX)
+        return ERR_FORMAT;
+    for (unsigned i = 0; i < c->n; i++) {
+        c->attribute[i] = reader_u16(r);
+        if (c->attribute[i] >= d->attributes || (i > 0 && c->attribute[i] <= c->attribute[i - 1]))
+            return ERR_FORMAT;
+    }
+    return r->failed ? ERR_FORMAT : ERR_OK;
+}
+
 int clique_compare(const void *x, const void *y)
 {
     const struct clique *a = x, *b = y;

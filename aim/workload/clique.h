@@ -26,8 +26,9 @@ struct clique_name {
     char text[256];
 };
 struct clique_name clique_name(const struct clique *c, const struct domain *d);
-/* u16 attributes, u16 each. */
+/* u16 attributes, u16 each. ERR_FORMAT: there is none, or not of this domain. */
 void clique_write(const struct clique *c, struct bytes *out);
+enum err clique_read(struct clique *c, const struct domain *d, struct reader *r) MUST_CHECK;
 
 /* index[i] = the cell of `child`, a subset of `parent`, to which the parent's cell i sums. */
 void clique_project(const struct clique *parent, const struct clique *child, const struct domain *d,

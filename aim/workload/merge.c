@@ -15,10 +15,7 @@ static enum err make_room(struct merges *m, size_t attributes)
 
 enum err merges_none(struct merges *m, const struct domain *d)
 {
-    if (make_room(m, d->attributes) != ERR_OK) {
-        merges_clear(m);
-        return ERR_NOMEM;
-    }
+    TRY(make_room(m, d->attributes));
     for (size_t i = 0; i < d->attributes; i++)
         m->codes[i] = m->groups[i] = d->attribute[i].size;
     return ERR_OK;
@@ -26,10 +23,9 @@ enum err merges_none(struct merges *m, const struct domain *d)
 
 void merges_clear(struct merges *m)
 {
-    for (size_t i = 0; m->group != NULL && i < m->attributes; i++) {
-        memory_free_all(&m->group[i], &m->code[i]);
-    }
-    memory_free_all(&m->codes, &m->code, &m->group, &m->groups);
+    memory_free_each(&m->group, m->attributes);
+    memory_free_each(&m->code, m->attributes);
+    memory_free_all(&m->codes, &m->groups);
     *m = (struct merges){0};
 }
 
@@ -42,7 +38,7 @@ void merges_free(struct merges **m)
 
 /* --- what they are ---------------------------------------------------------------------------- */
 
-static enum err copy(struct merges *m, const struct merges *from)
+enum err merges_copy(struct merges *m, const struct merges *from)
 {
     TRY(make_room(m, from->attributes));
     for (size_t i = 0; i < from->attributes; i++) {
@@ -55,14 +51,6 @@ static enum err copy(struct merges *m, const struct merges *from)
         TRY(merges_sort(m, i));
     }
     return ERR_OK;
-}
-
-enum err merges_copy(struct merges *m, const struct merges *from)
-{
-    enum err e = copy(m, from);
-    if (e != ERR_OK)
-        merges_clear(m);
-    return e;
 }
 
 bool merges_any(const struct merges *m)
@@ -231,12 +219,10 @@ enum err merges_read(struct merges *m, const struct domain *d, struct reader *r)
 {
     const uint16_t merged = reader_u16(r);
     size_t least = 0;
-    enum err e;
     TRY(merges_none(m, d));
-    e = r->failed || merged > d->attributes ? ERR_FORMAT : ERR_OK;
-    for (uint16_t k = 0; e == ERR_OK && k < merged; k++)
-        e = read_one(m, d, r, &least);
-    if (e != ERR_OK)
-        merges_clear(m);
-    return e;
+    if (r->failed || merged > d->attributes)
+        return ERR_FORMAT;
+    for (uint16_t k = 0; k < merged; k++)
+        TRY(read_one(m, d, r, &least));
+    return ERR_OK;
 }

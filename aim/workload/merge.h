@@ -31,7 +31,7 @@ struct merges {
     uint32_t **code;  /* and the codes, group by group; NULL likewise */
 };
 
-/* Every code its own group. */
+/* Every code its own group. After an error, this and all that fills in merges may leave some. */
 enum err merges_none(struct merges *m, const struct domain *d) MUST_CHECK;
 /*
  * The numbers of rows below which a group is merged. Where there is little noise even small groups
@@ -103,8 +103,5 @@ enum err merges_domain(const struct merges *m, const struct domain *d,
                        struct domain *merged) MUST_CHECK;
 
 void merges_write(const struct merges *m, struct bytes *out);
-/*
- * ERR_FORMAT unless merges_write() wrote it for this domain; then `m` holds nothing. Reads no
- * further.
- */
+/* ERR_FORMAT unless merges_write() wrote it for this domain. Reads no further. */
 enum err merges_read(struct merges *m, const struct domain *d, struct reader *r) MUST_CHECK;

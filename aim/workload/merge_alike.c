@@ -99,7 +99,5 @@ enum err merges_apart(struct merges_alike *x, const struct domain *d, uint16_t a
 
 void merges_alike_clear(struct merges_alike *x)
 {
-    for (size_t i = 0; x->part != NULL && i < x->attributes; i++)
-        memory_free(&x->part[i]);
-    memory_free(&x->part);
+    memory_free_each(&x->part, x->attributes);
 }

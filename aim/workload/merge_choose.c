@@ -219,10 +219,7 @@ enum err merges_choose(struct merges *m, const struct domain *d, const double *c
 {
     TRY(merges_none(m, d));
     for (uint16_t i = 0; i < d->attributes; i++)
-        if (choose_one(m, i, &d->attribute[i], alike != NULL ? alike->part[i] : NULL, counts[i],
-                       least) != ERR_OK) {
-            merges_clear(m);
-            return ERR_NOMEM;
-        }
+        TRY(choose_one(m, i, &d->attribute[i], alike != NULL ? alike->part[i] : NULL, counts[i],
+                       least));
     return ERR_OK;
 }

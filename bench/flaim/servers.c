@@ -101,7 +101,7 @@ static enum err share(const struct servers_scene *s, unsigned i, struct servers_
         "share",   s->s.path, data, "--key", support_path(&s->s, "o%u.key", i),
         "--stats", stats,     NULL};
     json_t *json;
-    TRY(table_write_csv(data, s->terms->split->client[s->client[i]], NULL, 0, s->log));
+    TRY(table_write_csv(data, s->terms->split->client[s->client[i]], NULL, 0, NULL, s->log));
     TRY(ended_well(s, support_run(output, SHARE_S, arguments), "share", output));
     json = data_json(stats, s->log);
     if (json == NULL)

@@ -367,25 +367,17 @@ static enum err compare_noisy(const struct known *k, size_t i, const struct doma
     return ERR_OK;
 }
 
-static double total_of(const struct measurement *m, const struct domain *d)
-{
-    double sum = 0;
-    for (uint64_t i = clique_cells(&m->clique, d); i-- > 0;)
-        sum += m->y[i];
-    return sum;
-}
-
 enum err known_check(struct known *k, const struct domain *d, const char *path,
                      const struct measurement *noisy, size_t count, struct log *log)
 {
-    double rows = k->count > 0 ? total_of(&k->margin[0], d) : 1;
+    double rows = k->count > 0 ? measurement_sum(&k->margin[0], d) : 1;
     if (!(rows >= 1))
         return log_fail(log, ERR_DATA, "%s: the known counts add up to %g rows", path, rows);
     for (size_t i = 0; i < k->count; i++)
         for (size_t j = 0; j < i; j++)
             TRY(compare_known(k, i, j, d, path, log));
     for (size_t i = 0; i < k->count; i++) {
-        double scale = rows / fmax(total_of(&k->margin[i], d), 1);
+        double scale = rows / fmax(measurement_sum(&k->margin[i], d), 1);
         TRY(compare_noisy(k, i, d, path, noisy, count, log));
         for (uint64_t c = clique_cells(&k->margin[i].clique, d); c-- > 0;)
             k->margin[i].y[c] *= scale;

@@ -94,7 +94,7 @@ static enum err draw(const struct files *f, const struct release_terms *t, const
         return series_write_csv(t->folder, &drawn, series->name, t->seed, &usual, t->log);
     }
     TRY(sample_rows(&table, m, rows, t->seed, t->log));
-    return table_write_csv(f->synthetic, table, &inside, t->seed, t->log);
+    return table_write_csv(f->synthetic, table, &inside, t->seed, NULL, t->log);
 }
 
 enum err release_write(const struct release_terms *t, const struct aim_result *result)
@@ -130,7 +130,7 @@ enum err release_copula(const struct release_terms *t, const struct copula_resul
     TRY(copula_save(f.model, result->model, t->log));
     TRY(copula_rows(&table, result->model, rows_of(t, output.total), t->seed, t->log));
     TRY(copula_densities(&inside, result->model));
-    return table_write_csv(f.synthetic, table, &inside, t->seed, t->log);
+    return table_write_csv(f.synthetic, table, &inside, t->seed, NULL, t->log);
 }
 
 enum err release_errors(const char *folder, const struct aim_result *result,

@@ -1,5 +1,4 @@
 #include "base/memory.h"
-#include "netio/session.h"
 #include "parties/command/command.h"
 #include "parties/command/methods.h"
 #include "parties/command/plan.h"
@@ -14,7 +13,7 @@
 #include <stdlib.h>
 
 static const char help[] =
-    "usage: trefoil plan STUDY [--left RHO] [--ranks R [--lanes N]]\n"
+    "usage: trefoil plan STUDY [--left RHO]\n"
     "       trefoil plan STUDY --simulate [--like PUBLIC.csv] [--seed N] [--worst N]\n"
     "\n"
     "Begins with a verdict in three lines: what will be useful at this budget, the\n"
@@ -31,9 +30,6 @@ static const char help[] =
     "\n"
     "  --left RHO         plan a run that begins with what earlier runs left of the\n"
     "                     budget; trefoil run and servers' status say how much\n"
-    "  --ranks R          also say how long servers of R ranks each take, what passes\n"
-    "                     between ranks, and how much memory each needs\n"
-    "  --lanes N          the number of threads of each rank; default 1\n"
     "  --simulate         play the study in this program alone, without keys or\n"
     "                     servers, on as many invented rows as owners are taken to\n"
     "                     bring, and print how far its synthetic rows are from them,\n"
@@ -134,8 +130,6 @@ static enum err run_plan(int argc, char **argv, struct log *log)
     struct plan_asked p CLEAN(clear) = {.seed = -1, .worst = -1, .log = log};
     const struct command_option options[] = {
         {.name = "left", .value = &p.left},
-        {.name = "ranks", .number = &p.ranks, .least = 2, .most = SESSION_ALL_MAX},
-        {.name = "lanes", .number = &p.lanes, .least = 1, .most = STUDY_LANES_MAX},
         {.name = "simulate", .flag = &p.simulate},
         {.name = "like", .value = &p.like},
         {.name = "seed", .number = &p.seed, .most = INT64_MAX},
@@ -147,12 +141,6 @@ static enum err run_plan(int argc, char **argv, struct log *log)
                         "--like, --seed and --worst are about --simulate; give that, too");
     p.seed = p.seed < 0 ? 1 : p.seed;
     p.worst = p.worst < 0 ? 10 : p.worst;
-    if (p.simulate && p.ranks != 0)
-        return log_fail(log, ERR_USAGE,
-                        "--simulate plays the study in one program, without ranks; leave out "
-                        "--ranks, or ask for it in a plan of its own");
-    if (p.lanes > 0 && p.ranks == 0)
-        return log_fail(log, ERR_USAGE, "--lanes says how many lanes each rank has; give --ranks");
     return plan(&p, file);
 }
 

@@ -112,7 +112,7 @@ static enum err execute(const char *given, const struct synth_asked *a, struct l
     TRY(a->where != NULL   ? rows_where(&t, &model, a->where, rows, seed, log)
         : a->given != NULL ? complete(&t, &model, a, log)
                            : released_rows(&t, &model, rows, seed, a->how, log));
-    TRY(table_write_csv_form(a->out, t, &model.inside, seed, &a->form, log));
+    TRY(table_write_csv(a->out, t, &model.inside, seed, &a->form, log));
     if (strcmp(a->out, "-") != 0)
         printf("wrote %zu rows of %zu attributes to %s\n", t->rows, t->domain->attributes, a->out);
     return ERR_OK;

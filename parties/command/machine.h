@@ -14,21 +14,6 @@
 #define MACHINE_PROVED_BOUND_BYTES 18e6
 
 /*
- * One core of one server, with AVX-512 (bench_dp, bench_scale). Records: the bytes that a lane
- * sends for them, and products of matrices, one a cell.
- */
-#define MACHINE_RECORD_BYTES_S 0.8e9
-#define MACHINE_RECORD_CELLS_S 1.3e11
-#define MACHINE_COUNT_BIT_S 2e-9 /* for a bit of a cell of an upload */
-#define MACHINE_SAMPLE_S 1.1e-6
-#define MACHINE_SELECT_CELL_S 50e-9 /* for a cell, in each round: its score, and choosing */
-#define MACHINE_PROVED 5            /* times as much, with security: abort */
-/* Rank 0: for a byte of uploads that it cuts; that passes between ranks; of a rank's sums. */
-#define MACHINE_CUT_S 0.5e-9
-#define MACHINE_PASS_S 1.6e-9
-#define MACHINE_SUM_S 0.5e-9
-
-/*
  * One core of two servers, for encrypted rows (bench_fhaim): a ciphertext at its owner and at the
  * provider; a product of two; a result, hidden and decrypted.
  */

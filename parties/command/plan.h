@@ -11,7 +11,6 @@ struct plan_asked {
     struct aim_options options;
     struct domain grouped;  /* codes that a run is expected to merge are one */
     bool merges;            /* whether it is expected to merge any */
-    int64_t ranks, lanes;   /* of a server; 0 ranks: nothing is said about them */
     uint64_t rows;          /* of all owners: as many as are expected, or else the most */
     uint64_t one_way_cells; /* of all one-ways */
     uint64_t largest;       /* cells of the closure's largest marginal */
@@ -43,19 +42,8 @@ enum err plan_verdict(const struct plan_asked *p, double rho) MUST_CHECK;
 void plan_study(const struct plan_asked *p);
 /* Prints what owners send, and what servers keep of it. */
 void plan_uploads(const struct plan_asked *p);
-/*
- * Prints exchanges, bytes and time for noise, and for bounding persons if the study does; and what
- * ranks take if it was asked for.
- */
+/* Prints exchanges, bytes and time for noise, and for bounding persons if the study does. */
 enum err plan_servers(const struct plan_asked *p) MUST_CHECK;
-
-/*
- * Prints the time, the bytes between ranks and the memory of each rank, if all three servers have
- * this many ranks of this many lanes. ERR_USAGE, logged: more lanes than a session has. The source
- * file has the measurements behind this; bench/README.md says how they were made.
- */
-enum err plan_ranks(const struct study *study, unsigned ranks, unsigned lanes,
-                    struct log *log) MUST_CHECK;
 
 /* Plays the study on rows that nobody needs to protect, and prints how far off its rows are. */
 enum err plan_simulate(const struct plan_asked *p, double rho) MUST_CHECK;

@@ -216,7 +216,7 @@ static enum err print_distances(const struct plan_asked *p)
         return ERR_OK;
     if (s->sweeps > 0) {
         TRY(price_sweep(s, &sweep));
-        TRY(scores_multiplier(sweep.most_sigma, &unit, NULL));
+        TRY(scores_multiplier(sweep.most_sigma, &unit));
     }
     bits = p->bounds->counts.bits + ceil(log2((double)unit)) + 1;
     own = bits - __builtin_ctzll(unit); /* that the keeper enters */
@@ -283,27 +283,15 @@ static enum err print_two(const struct plan_asked *p)
     return print_distances(p);
 }
 
-static enum err print_servers(const struct study *study)
+enum err plan_servers(const struct plan_asked *p)
 {
+    const struct study *study = p->study;
+    if (study->servers == 2)
+        return print_two(p);
     print_noise(study);
     if (study->link.on)
         return print_links(study);
     return study->enforce_person ? print_persons(study) : ERR_OK;
-}
-
-enum err plan_servers(const struct plan_asked *p)
-{
-    if (p->study->servers == 2) {
-        TRY(print_two(p));
-        return p->ranks == 0 ? ERR_OK
-                             : log_fail(p->log, ERR_USAGE,
-                                        "--ranks goes with three servers; a provider and a keeper "
-                                        "run on one machine each");
-    }
-    TRY(print_servers(p->study));
-    if (p->ranks == 0)
-        return ERR_OK;
-    return plan_ranks(p->study, (unsigned)p->ranks, p->lanes > 0 ? (unsigned)p->lanes : 1, p->log);
 }
 
 /* --- uploads ---------------------------------------------------------------------------------- */

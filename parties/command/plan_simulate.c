@@ -126,7 +126,7 @@ static enum err find_rows(struct simulating *s, struct table **rows)
                CAUSES);
         TRY(file_path(s->rows, p->log, "%s/rows.csv", s->folder));
         TRY(invent(rows, p->study->domain, (size_t)p->rows, (uint64_t)p->seed, p->log));
-        return table_write_csv(s->rows, *rows, NULL, (uint64_t)p->seed, p->log);
+        return table_write_csv(s->rows, *rows, NULL, (uint64_t)p->seed, NULL, p->log);
     }
     TRY(file_path(s->rows, p->log, "%s", p->like));
     TRY(table_read_csv(rows, p->study->domain, p->like, NULL, p->log));

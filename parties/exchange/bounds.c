@@ -90,7 +90,7 @@ static enum err find_room_of_sweeps(const struct study *study, struct score_boun
     struct price_sweep sweep;
     uint64_t scores, set;
     if (price_sweep(study, &sweep) != ERR_OK ||
-        scores_multiplier(sweep.least_sigma, &scores, NULL) != ERR_OK ||
+        scores_multiplier(sweep.least_sigma, &scores) != ERR_OK ||
         measure_multiplier(sweep.least_sigma_of_set, &set, NULL) != ERR_OK)
         return ERR_OK;
     if (!fits_sweeps(study, b, scores, set))

@@ -67,7 +67,7 @@ static bool buys_assess(const struct study *study)
     return price_limits(study, &limits, NULL) == ERR_OK &&
            scores_multiplier(ledger_deviation(pairs, price_reserve(study, &limits) / (k * k) / 2) *
                                  (1 + 0x1p-30),
-                             &multiplier, NULL) == ERR_OK;
+                             &multiplier) == ERR_OK;
 }
 
 static bool aim_buys(const struct study *study)
@@ -80,7 +80,7 @@ static bool aim_buys(const struct study *study)
         return false;
     if (study->sweeps > 0)
         return price_first(study, &first) == ERR_OK && price_sweep(study, &sweep) == ERR_OK &&
-               scores_multiplier(sweep.most_sigma, &multiplier, NULL) == ERR_OK;
+               scores_multiplier(sweep.most_sigma, &multiplier) == ERR_OK;
     return price_schedule(study, &s) == ERR_OK && is_made(s.alone) && is_made(s.sigma) &&
            (s.finished || s.epsilon > price_slack(study).select);
 }

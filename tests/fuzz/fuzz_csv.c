@@ -35,7 +35,7 @@ static void read_back(const struct table *t, const char *folder)
     struct table *again CLEAN(table_free) = NULL;
     char path[64];
     snprintf(path, sizeof path, "%s/t.csv", folder);
-    never(table_write_csv(path, t, NULL, 1, NULL) != ERR_OK ||
+    never(table_write_csv(path, t, NULL, 1, NULL, NULL) != ERR_OK ||
           table_read_csv(&again, t->domain, path, NULL, NULL) != ERR_OK || again->rows != t->rows);
     for (size_t i = 0; i < t->domain->attributes; i++)
         never(t->rows > 0 &&

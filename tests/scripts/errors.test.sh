@@ -372,14 +372,8 @@ for ((i = 0; i < 9; i++)); do
     sed -i "s|KEY$i,|$("$trefoil" keygen h$i.key 2>/dev/null | head -n 1),|" eleven.yaml
 done
 says 0 'and 1 more owner' plan eleven.yaml
-says 2 'give --ranks' plan study.yaml --lanes 2
-says 2 'leave out --ranks' plan study.yaml --simulate --ranks 4
 says 2 'are about --simulate; give that, too' plan study.yaml --seed 3
 says 2 'are about --simulate; give that, too' plan study.yaml --like a.csv
-says 2 '600 ranks of 2 lanes are 1200; a session has 1024 at most' plan study.yaml --ranks 600 --lanes 2
-# 127 codes of 2 bytes at .8 GB/s and 2945 cells of pairs at 130 G/s are 340 ns a row
-sed -e 's/^security: .*/security: semi-honest/' -e 's/max_rows: 8191/&\n    as: records/' -e 's/max_rows: 4095/max_rows: 100000000\n    as: records/' study.yaml >census.yaml
-says 0 'counting, if all owners send                 34 s          4.3 s' plan census.yaml --ranks 4 --lanes 2
 
 # --- 4: servers that are down
 

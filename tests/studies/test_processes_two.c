@@ -444,8 +444,6 @@ TEST(two_servers_take_no_ranks_and_one_lane)
     ENDS(COMMAND(file(&c, "said.log"), 20, "serve", c.s.path, "--key", file(&c, "s0.key"),
                  "--folder", file(&c, "server0"), "--lanes", "2"),
          2, file(&c, "said.log"), "--lanes 2 is more than the 1");
-    assert_int_equal(COMMAND(file(&c, "said.log"), 20, "plan", c.s.path, "--ranks", "2"), 2);
-    file_says(file(&c, "said.log"), "--ranks goes with three servers");
     EXPECT(0, file(&c, "plan.log"), 20, "plan", c.s.path);
     EACH(file_says, file(&c, "plan.log"), "the provider keeps", "deviates 1.41 times as much",
          "each sends the other 8 bytes");

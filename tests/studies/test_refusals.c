@@ -346,7 +346,7 @@ static struct request products(struct refusals_scene *c, uint32_t sequence, int6
 {
     struct request r = {
         .sequence = sequence,
-        .ask = {.kind = ASK_FORMS, .weights = 2 * forms_codes(c->s.study->workload)}};
+        .ask = {.kind = ASK_FORMS, .weights = 2 * workload_one_way_cells(c->s.study->workload)}};
     r.ask.weight = memory_array(r.ask.weights, sizeof *r.ask.weight);
     for (size_t k = 0; k < r.ask.weights / 2; k++)
         r.ask.weight[k] = k % 2 == 0 ? factor : -factor;

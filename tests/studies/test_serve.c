@@ -290,6 +290,9 @@ TEST(a_server_may_listen_elsewhere)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
+#if !defined(__SANITIZE_ADDRESS__) &&                                                              \
+    !defined(__SANITIZE_THREAD__) /* there mlockall() does nothing */
+
 /* A line of /proc/PID/status, in kB. */
 static unsigned long kilobytes(pid_t pid, const char *word)
 {
@@ -326,8 +329,6 @@ static pid_t start_limited(struct serve_house *h, unsigned i)
     _exit(support_wait(h->server[i], 60));
 }
 
-#if !defined(__SANITIZE_ADDRESS__) &&                                                              \
-    !defined(__SANITIZE_THREAD__) /* there mlockall() does nothing */
 TEST(keys_are_locked_or_the_operator_is_warned)
 {
     const bool may = geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_IPC_LOCK, 0, 0, 0) == 1;

@@ -461,7 +461,7 @@ static int stage_new(void **state)
     for (unsigned i = 0; i < OWNERS; i++) {
         struct table *t CLEAN(table_free) = NULL;
         OK(support_table(&t, c.s.study->domain, 400 + 500 * i, 10 + i));
-        OK(table_write_csv(file(&c, "o%u.csv", i), t, NULL, 1, &quiet));
+        OK(table_write_csv(file(&c, "o%u.csv", i), t, NULL, 1, NULL, &quiet));
         c.rows += t->rows;
     }
     support_study_file(&c.s, "done", c.done);

@@ -77,7 +77,7 @@ struct scene scene_without_servers(const struct study_options *o)
         size_t batch = c.s.study->owner[i].batch; /* its owners have the same rows */
         struct table *t CLEAN(table_free) = NULL;
         OK(support_table(&t, c.s.study->domain, 400 + 500 * batch, 10 + batch));
-        OK(table_write_csv(file(&c, "o%u.csv", i), t, NULL, 1, &quiet));
+        OK(table_write_csv(file(&c, "o%u.csv", i), t, NULL, 1, NULL, &quiet));
         if (batch == i)
             OK(central_append(c.all, t));
     }

@@ -6,6 +6,7 @@
 #include "harness/cmocka.h"
 
 #include "aim/answer/rows_given.h"
+#include "aim/copula/copula_model.h"
 #include "aim/model/model_densities.h"
 #include "aim/model/model_private.h"
 #include "aim/model/sample.h"
@@ -156,7 +157,7 @@ static struct rows_row *rows_of(const struct rows_world *w, const struct table *
             row[i].code[a] = t->column[a][i];
             row[i].x[a] = table_number(t, a, i);
         }
-        OK(derive_draw(w->plan, row[i].code, row[i].x, &w->r.inside, &r));
+        OK(derive_draw(w->plan, row[i].code, row[i].x, true, &w->r.inside, &r));
         for (size_t a = 0; a < COLUMNS; a++)
             row[i].x[a] = derive_number(w->plan, a);
     }
@@ -276,6 +277,40 @@ TEST(rows_on_condition_are_like_filtered_ones)
         free(left);
     }
     free(many);
+}
+
+/* A copula's, of columns in single bins: their sum is drawn with them, and may not fit. */
+TEST(rows_of_a_copula_meet_conditions_on_what_follows)
+{
+    static const char *const name[] = {"a", "b", "sum"};
+    static const double parts[] = {0, 10}, sums[] = {0, 20};
+    struct released r CLEAN(released_clear) = {0};
+    struct table *t CLEAN(table_free) = NULL;
+    struct derive e = {.name = memory_string("sum"),
+                       .text = memory_string("a + b"),
+                       .op = DERIVE_SUM,
+                       .columns = 2,
+                       .column = {memory_string("a"), memory_string("b")},
+                       .sign = {1, 1}};
+    const struct derive *bad;
+    OK(domain_new(&r.domain));
+    for (size_t a = 0; a < 3; a++) {
+        OK(domain_add_numeric(r.domain, name[a], a < 2 ? parts : sums, 2, a < 2 ? NULL : "",
+                              a < 2 ? DOMAIN_CLIP : DOMAIN_AS_MISSING, NULL));
+        OK(domain_set_step(r.domain, 1, true, NULL));
+    }
+    OK(memory_new(&r.domain->derived, 1));
+    OK(memory_new(&r.domain->derived->from.of, 1));
+    r.domain->derived->from.of[r.domain->derived->from.count++] = e;
+    OK(derive_check(r.domain, &bad, NULL));
+    OK(copula_new(&r.copula, r.domain));
+    r.copula->total = 1000;
+    for (size_t a = 0; a < 3; a++)
+        r.copula->share[a][0] = r.copula->correlation[a * 3 + a] = 1;
+    OK(copula_densities(&r.inside, r.copula));
+    OK(rows_where(&t, &r, "sum < 9", 500, 2, NULL));
+    for (size_t i = 0; i < t->rows; i++)
+        assert_true(t->number[2][i] < 9 && t->number[0][i] + t->number[1][i] == t->number[2][i]);
 }
 
 /* Keys that are whole numbers; some values say nothing. */

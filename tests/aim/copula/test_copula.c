@@ -95,7 +95,7 @@ TEST(products_of_pairs_are_exact)
         mpz_t squared;
         struct forms p = {s.workload, u, group};
         struct random r = random_of(seed);
-        assert_int_equal(forms_codes(s.workload), CODES_OF_ALL);
+        assert_int_equal(workload_one_way_cells(s.workload), CODES_OF_ALL);
         for (size_t a = 0; a < CODES_OF_ALL; a++)
             u[a] = (int64_t)random_below(&r, 401) - 200;
         for (size_t i = 0; seed > 0 && i < COLUMNS; i++)
@@ -563,7 +563,7 @@ TEST(forms_have_the_noise_that_they_say)
     struct ask ask CLEAN(ask_clear) = {.kind = ASK_FORMS};
     double opened[RUNS * PAIRS];
     random = random_of(7);
-    ask.weights = 2 * forms_codes(s.pairs);
+    ask.weights = 2 * workload_one_way_cells(s.pairs);
     OK(memory_new(&ask.weight, ask.weights));
     ask.weight[3] = 5;
     OK(plaintext_new(&p, s.pairs, s.table, &noise, NULL));

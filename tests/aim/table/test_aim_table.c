@@ -303,7 +303,7 @@ TEST(multiples_are_written_as_people_write_them)
     OK(table_new(&t, d, 0));
     for (uint16_t i = 0; i < 500; i++)
         OK(table_append(t, (uint16_t[]){i % 5}));
-    OK(table_write_csv(p.path, t, NULL, 7, NULL));
+    OK(table_write_csv(p.path, t, NULL, 7, NULL, NULL));
     OK(table_read_csv(&back, d, p.path, NULL, NULL));
     assert_memory_equal(t->column[0], back->column[0], t->rows * sizeof(uint16_t));
     FILE *f = fopen(p.path, "r");
@@ -528,7 +528,7 @@ TEST(what_is_written_reads_back)
     assert_int_equal(table_append(t, (uint16_t[]){3, 0, 0, 0}), ERR_DATA);
     for (int i = 0; i < 2; i++) {
         struct table *back CLEAN(table_free) = NULL;
-        OK(table_write_csv_form(p.path, t, NULL, 7, &form[i], NULL));
+        OK(table_write_csv(p.path, t, NULL, 7, &form[i], NULL));
         OK(table_read_csv(&back, d, p.path, &options[i], NULL));
         assert_int_equal(back->rows, t->rows);
         for (int a = 0; a < 4; a++)
@@ -546,7 +546,7 @@ TEST(a_lone_missing_value_is_not_a_blank_line)
     OK(table_new(&t, d, 3));
     OK(table_append(t, (uint16_t[]){4}));
     OK(table_append(t, (uint16_t[]){0}));
-    OK(table_write_csv(p.path, t, NULL, 7, NULL));
+    OK(table_write_csv(p.path, t, NULL, 7, NULL, NULL));
     OK(table_read_csv(&back, d, p.path, NULL, NULL));
     assert_int_equal(back->rows, 2);
     assert_int_equal(back->column[0][0], 4);

@@ -367,6 +367,22 @@ TEST(parts_of_dates_have_the_rows_of_their_bins)
     assert_int_equal(question_group_number(year, 0, 0), 2021);
 }
 
+/* The bin behind a spike begins a day after its edge. */
+TEST(a_part_is_that_of_the_dates_in_the_bin)
+{
+    static const struct calendar days = {.unit = CALENDAR_DAY};
+    static const double bins[] = {18444, 18627, 18627, 18809}; /* a spike on 2020-12-31 */
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct question *q CLEAN(question_free) = NULL;
+    OK(domain_new(&d));
+    OK(domain_add_date(d, "d", &days, bins, 4, NULL, DOMAIN_REJECT, NULL));
+    q = parse(d, "SELECT COUNT(*) FROM t GROUP BY YEAR(d)");
+    assert_int_equal(question_group_code(&q->group[0], 1), 0);
+    assert_int_equal(question_group_code(&q->group[0], 2), 2);
+    assert_int_equal(question_group_number(q, 0, 0), 2020);
+    assert_int_equal(question_group_number(q, 0, 2), 2021);
+}
+
 TEST(parts_that_cut_a_bin_are_refused)
 {
     static const char *const bad[][2] = {
@@ -403,7 +419,7 @@ TEST(files_have_dates)
     OK(table_new(&t, w.domain, 0));
     for (int i = 0; i < 2000; i++)
         OK(table_append(t, (const uint16_t[]){(uint16_t)random_below(&r, 7), 0}));
-    OK(table_write_csv(path, t, NULL, 1, NULL));
+    OK(table_write_csv(path, t, NULL, 1, NULL, NULL));
     OK(table_read_csv(&back, w.domain, path, NULL, NULL));
     assert_memory_equal(back->column[0], t->column[0], 2000 * sizeof **t->column);
     FILE *file = fopen(path, "r");

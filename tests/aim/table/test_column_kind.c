@@ -161,7 +161,7 @@ TEST(files_give_back_the_same_days)
     assert_int_equal(close(fd), 0);
     struct table *t CLEAN(table_free) = MADE(table, table_read_csv, d, path, NULL, NULL);
     assert_int_equal(t->rows, 4);
-    OK(table_write_csv(path, t, NULL, 1, NULL));
+    OK(table_write_csv(path, t, NULL, 1, NULL, NULL));
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     assert_int_equal(fread(back, 1, sizeof back, file),

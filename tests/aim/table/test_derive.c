@@ -178,7 +178,7 @@ TEST(no_row_breaks_what_it_follows_from)
     const int fd = mkstemp(path);
     size_t rows = 0, broken = 0;
     assert_true(fd >= 0 && close(fd) == 0);
-    OK(table_write_csv(path, t, NULL, 1, NULL));
+    OK(table_write_csv(path, t, NULL, 1, NULL, NULL));
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     assert_non_null(fgets(line, sizeof line, file));
@@ -213,7 +213,7 @@ TEST(numbers_keep_the_density_of_their_bin)
     OK(derive_new(&p, d));
     for (int i = 0; i < 40000; i++) {
         int64_t x, high;
-        OK(derive_draw(p, row, NULL, &inside, &r));
+        OK(derive_draw(p, row, NULL, true, &inside, &r));
         assert_true(calendar_read(derive_text(p, 0), CALENDAR_HOUR, true, &x, &high));
         seen[x - (int64_t)d->attribute[0].edges[1]]++;
     }
@@ -352,7 +352,7 @@ TEST(a_difference_of_two_measured_dates_holds)
         int64_t a, b, high;
         if (!seen[(row[0] * 4 + row[1]) * 4 + row[2]])
             continue;
-        OK(derive_draw(p, row, NULL, &even, &r));
+        OK(derive_draw(p, row, NULL, true, &even, &r));
         if (row[2] == 3)
             continue;
         assert_true(calendar_read(derive_text(p, 0), CALENDAR_DAY, true, &a, &high));
@@ -360,6 +360,74 @@ TEST(a_difference_of_two_measured_dates_holds)
         assert_int_equal(strtol(derive_text(p, 2), NULL, 10), b - a);
         assert_int_equal(domain_code(&d->attribute[0], derive_text(p, 0)), row[0]);
     }
+}
+
+static void mark_two(void *to, const uint32_t *code)
+{
+    bool *seen = to;
+    seen[code[0] * 4 + code[1]] = true;
+}
+
+/* By the number as it counts, in whatever way it is written. */
+TEST(a_lookup_may_be_of_a_number_in_bins)
+{
+    static const char *const sizes[] = {"small", "big", "huge"};
+    static const char *const book[][2] = {{"0", "small"}, {"1", "small"}, {"2", "small"},
+                                          {"3", "big"},   {"4", "big"},   {"9", "huge"}};
+    static const char *const rows[][2] = {{"1", "small"}, {"03", "big"}, {"9", "big"}};
+    static const double edges[] = {0, 2, 4};
+    static const uint16_t row[] = {1, 1};
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct derive_plan *p CLEAN(derive_free) = NULL;
+    struct densities even CLEAN(densities_clear) = {0};
+    static const bool possible[8] = {[0] = true, [4] = true, [5] = true}; /* 0 and 1; 2; 3 and 4 */
+    bool seen[8] = {false};
+    struct random r = random_of(3);
+    const struct derive *bad;
+    OK(domain_new(&d));
+    OK(domain_add_numeric(d, "n", edges, 3, NULL, DOMAIN_CLIP, NULL));
+    OK(domain_set_step(d, 1, true, NULL));
+    OK(domain_add_categorical(d, "size", sizes, 3, MISSING));
+    OK(memory_new(&d->derived, 1));
+    add_book(add(&d->derived->from, "size", DERIVE_LOOKUP, "n", NULL, 1), book, 6);
+    OK(derive_check(d, &bad, NULL));
+    OK(derive_new(&p, d));
+    OK(derive_cells(p, 0, mark_two, seen, NULL));
+    assert_memory_equal(seen, possible, sizeof seen);
+    for (size_t i = 0; i < 3; i++) {
+        derive_begin(p);
+        OK(derive_set(p, 0, domain_code(&d->attribute[0], rows[i][0]), rows[i][0]));
+        assert_string_equal(derive_from(p, 0), rows[i][1]);
+    }
+    OK(densities_of(&even, d, NULL, NULL));
+    for (int i = 0; i < 40; i++) {
+        OK(derive_draw(p, row, NULL, true, &even, &r));
+        assert_true(*derive_text(p, 0) == '3' || *derive_text(p, 0) == '4');
+        assert_string_equal(derive_text(p, 1), "big");
+    }
+}
+
+/* A file may say anything: cells that no word can count. */
+TEST(ties_of_too_many_cells_are_not_drawn)
+{
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct derive_plan *p CLEAN(derive_free) = NULL;
+    struct densities even CLEAN(densities_clear) = {0};
+    struct random r = random_of(3);
+    const uint16_t row[7] = {0};
+    const struct derive *bad;
+    OK(domain_new(&d));
+    OK(domain_add_integer(d, "n", 0, 1, NULL, DOMAIN_CLIP, NULL));
+    OK(memory_new(&d->derived, 1));
+    for (int i = 0; i < 5; i++) {
+        const char name[] = {(char)('a' + i), '\0'};
+        OK(domain_add_integer(d, name, 0, (1 << 15) - 2, MISSING));
+        add(&d->derived->from, name, DERIVE_SUM, "n", NULL, 1);
+    }
+    OK(derive_check(d, &bad, NULL));
+    OK(derive_new(&p, d));
+    OK(densities_of(&even, d, NULL, NULL));
+    assert_int_equal(derive_draw(p, row, NULL, true, &even, &r), ERR_NOMEM);
 }
 
 /* --- bytes ------------------------------------------------------------------------------------ */

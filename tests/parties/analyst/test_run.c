@@ -469,7 +469,7 @@ TEST(a_run_that_lacks_rows_does_not_wait_for_long)
 
 static enum err open_forms(struct run_scene *c, int64_t factor)
 {
-    const size_t codes = forms_codes(c->s.study->workload);
+    const size_t codes = workload_one_way_cells(c->s.study->workload);
     int64_t *u CLEAN(memory_release) = memory_array(2 * codes, sizeof *u);
     unsigned lost;
     u[0] = factor;

@@ -52,7 +52,7 @@ static struct tools_stage stage_new(const struct study_options *o)
     support_study_file(&g.s, "out", g.out);
     support_study_file(&g.s, "err", g.err);
     OK(support_table(&t, g.s.study->domain, 400, 1));
-    OK(table_write_csv(g.real, t, NULL, 1, NULL));
+    OK(table_write_csv(g.real, t, NULL, 1, NULL, NULL));
     OK(model_plain(&m, g.s.study->domain, g.s.study->workload->clique,
                    g.s.study->workload->cliques > 2 ? 2 : 1, 1 << 20, NULL));
     for (size_t i = 0; i < m->parameters; i++)

@@ -465,7 +465,7 @@ TEST(a_request_of_forms_comes_back)
     struct request r = {.ask = {.kind = ASK_FORMS, .query = query}}, back;
     struct bytes text CLEAN(bytes_clear) = {0}, named CLEAN(bytes_clear) = {0};
     const struct workload *w = d.s.study->workload;
-    r.ask.weights = 2 * forms_codes(w);
+    r.ask.weights = 2 * workload_one_way_cells(w);
     r.ask.weight = memory_array(w->cells + r.ask.weights, sizeof *r.ask.weight);
     r.ask.weight[r.ask.weights - 1] = -7;
     OK(request_write(&r, &text));

@@ -133,6 +133,29 @@ TEST(what_events_are_is_a_part_of_the_terms_and_of_files)
     }
 }
 
+/* Of files, which anybody may have written: drawing rows relies on it. */
+TEST(columns_of_events_that_no_study_has_are_not_read)
+{
+    enum { TWICE, TWO_PREVIOUS, LACKING, BACK, KINDS };
+    for (int kind = -1; kind < KINDS; kind++) {
+        struct study *s CLEAN(study_free) = good_study();
+        struct domain *d CLEAN(domain_free) = NULL;
+        struct bytes bytes CLEAN(bytes_clear) = {0};
+        struct series *e = s->domain->series;
+        if (kind == TWICE)
+            e->gap = e->when;
+        else if (kind == TWO_PREVIOUS)
+            e->column[1].previous = e->column[1].column;
+        else if (kind == LACKING)
+            OK(domain_let_miss(&s->domain->attribute[e->number], "", NULL));
+        else if (kind == BACK)
+            s->domain->attribute[e->gap].edges[0] = -9;
+        domain_write(s->domain, &bytes);
+        struct reader r = reader_of(bytes.data, bytes.size);
+        assert_int_equal(domain_read(&d, &r, NULL), kind < 0 ? ERR_OK : ERR_FORMAT);
+    }
+}
+
 TEST(every_mistake_has_its_words)
 {
     static const struct {
@@ -336,6 +359,15 @@ TEST(the_stages_of_a_number_of_events_are_known)
         for (uint32_t k = 0; k < SERIES_STAGES; k++)
             assert_int_equal(cell[n * SERIES_STAGES + k], persons / 60 * share[k]);
     }
+}
+
+TEST(large_numbers_of_events_have_stages_too)
+{
+    struct study *s CLEAN(study_free) = study_with("21, 61, 201]",
+                                                   "21, 61, 4294967296, 10000000000]");
+    uint32_t share[SERIES_STAGES];
+    series_shares(s->domain, 9, share);
+    assert_true(share[SERIES_NONE] == 0 && share[SERIES_FIRST] == 1 && share[SERIES_MIDDLE] == 58);
 }
 
 TEST(the_order_of_lines_does_not_matter)
@@ -566,6 +598,23 @@ TEST(persons_are_drawn_with_their_events_in_order)
 {
     struct study *s CLEAN(study_free) = good_study();
     assert_int_equal(draw(s), 0);
+}
+
+/* Rows that were drawn before may have any number. */
+TEST(more_events_than_any_table_holds_are_not_drawn)
+{
+    struct study *s CLEAN(study_free) = good_study();
+    struct series_found found;
+    struct table *flat CLEAN(table_free) = flat_of(s, 2, SIZE_MAX, 0, &found);
+    struct model *m CLEAN(model_free) = model_of(s, flat);
+    struct densities inside CLEAN(densities_clear) = {0};
+    struct series_drawn d CLEAN(series_drawn_clear) = {0};
+    OK(model_densities(&inside, m, NULL));
+    OK(table_keep_numbers(flat));
+    flat->rows = 2;
+    flat->number[s->domain->series->number][0] = flat->number[s->domain->series->number][1] =
+        0x1p63;
+    assert_int_equal(series_draw_of(&d, m, &inside, flat, 3, NULL), ERR_NOMEM);
 }
 
 /* Who is young and was in ward a has no next event as the model has it: the ward is forgotten. */

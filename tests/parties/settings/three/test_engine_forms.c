@@ -78,7 +78,7 @@ static void equals(const struct study_options *o, const struct whole_persons *pe
     for (unsigned i = 0; i < 3; i++)
         same_result(c->result[i], plain);
     /* one opening of all one-ways and one of all forms, nothing else */
-    size_t cells = forms_codes(c->w.s.study->workload);
+    size_t cells = workload_one_way_cells(c->w.s.study->workload);
     assert_int_equal(costs.opened_calls[OPEN_NOISY_MARGINAL], 1 + twice);
     assert_int_equal(costs.opened_values[OPEN_NOISY_MARGINAL], (1 + twice) * cells);
     assert_int_equal(costs.opened_calls[OPEN_NOISY_FORM], 1 + twice);
@@ -233,7 +233,7 @@ static double most_moved(const struct workload *w, const int64_t *u)
 static void ask_products(struct three *g)
 {
     const struct workload *w = g->study->workload;
-    const size_t codes = forms_codes(w), pairs = forms_pairs(w->one_ways);
+    const size_t codes = workload_one_way_cells(w), pairs = forms_pairs(w->one_ways);
     struct ask r CLEAN(ask_clear) = {.kind = ASK_FORMS, .weights = 2 * codes};
     double cost;
     size_t forms;
@@ -275,7 +275,7 @@ static void ask_other(struct three *g)
                                      .sigma = 10};
     struct engine_step step CLEAN(three_step_clear);
     r.kind = g->study->method == STUDY_COPULA ? ASK_SELECT : ASK_FORMS;
-    r.weights = 2 * forms_codes(w);
+    r.weights = 2 * workload_one_way_cells(w);
     r.estimates = w->query[0].cells;
     r.weight = memory_array(r.weights, sizeof *r.weight);
     r.estimate = memory_array(r.estimates, sizeof *r.estimate);

@@ -202,7 +202,7 @@ TEST(merges_leave_room_for_all_scores)
         uint64_t scores, set;
         bool fits[2];
         OK(price_sweep(w->s.study, &sweep));
-        OK(scores_multiplier(sweep.least_sigma, &scores, NULL));
+        OK(scores_multiplier(sweep.least_sigma, &scores));
         OK(measure_multiplier(sweep.least_sigma_of_set, &set, NULL));
         struct score_bounds b = w->bounds->counts;
         for (unsigned above = 0; above < 2; above++) {
