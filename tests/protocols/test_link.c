@@ -246,14 +246,19 @@ static struct linking make_case(size_t c, bool join)
     return l;
 }
 
+static void links_right(struct linking *l, unsigned lanes)
+{
+    execute(l, lanes);
+    expect_right(l);
+}
+
 TEST(only_the_first_rows_of_a_key_stay)
 {
     static const size_t most[] = {1, 2, 3, 64, 100, 100000};
     for (size_t c = 0; c < CASES; c++) {
         struct linking l CLEAN(linking_free) = make_case(c, false);
         l.most = most[c % (sizeof most / sizeof *most)];
-        execute(&l, 1);
-        expect_right(&l);
+        links_right(&l, 1);
     }
 }
 
@@ -262,8 +267,7 @@ TEST(rows_of_a_key_that_all_owners_have_are_joined)
     for (size_t c = 0; c < CASES; c++) {
         struct linking l CLEAN(linking_free) = make_case(c, true);
         l.keep = INNER;
-        execute(&l, 1);
-        expect_right(&l);
+        links_right(&l, 1);
     }
 }
 
@@ -272,8 +276,7 @@ TEST(the_rows_of_an_owner_that_is_kept_stay)
     for (size_t c = 0; c < CASES; c++) {
         struct linking l CLEAN(linking_free) = make_case(c, true);
         l.keep = c % cases[c].owners;
-        execute(&l, 1);
-        expect_right(&l);
+        links_right(&l, 1);
     }
 }
 
@@ -293,8 +296,7 @@ TEST(every_bit_of_a_key_counts)
             l.t.row[o][128].key = l.t.row[o][129].key = o == 0 ? UINT64_MAX : UINT64_MAX - 1;
             qsort(l.t.row[o], 131, sizeof(struct link_row), by_key);
         }
-        execute(&l, 1);
-        expect_right(&l);
+        links_right(&l, 1);
     }
 }
 
@@ -316,8 +318,7 @@ TEST(tables_that_are_not_sorted_are_found)
                 l.t.row[0][i].key = ~l.t.row[0][i].key;
         l.t.row[0][0].valid = c < 7;
         assert_false(is_sorted(&l.t, 0));
-        execute(&l, 1);
-        expect_right(&l);
+        links_right(&l, 1);
     }
 }
 
@@ -331,8 +332,7 @@ TEST(a_key_moves_no_rows_but_its_own)
         struct linking l CLEAN(linking_free) = make_case(7, false);
         const uint64_t gone = l.t.row[0][17].key;
         l.most = most;
-        execute(&l, 1);
-        expect_right(&l);
+        links_right(&l, 1);
         three_result_free(&l.out);
         for (size_t o = 0; o < l.t.owners; o++) {
             size_t left = 0;
@@ -342,8 +342,7 @@ TEST(a_key_moves_no_rows_but_its_own)
             assert_true(o > 0 || left < l.t.n[o]);
             l.t.n[o] = left;
         }
-        execute(&l, 1);
-        expect_right(&l);
+        links_right(&l, 1);
     }
 }
 
@@ -356,8 +355,7 @@ TEST(lanes_and_a_check_change_nothing)
         l.most = k / 2 == 0 ? 2 : 0;
         l.keep = k / 2 == 1 ? INNER : 1;
         l.checked = k % 2 != 0;
-        execute(&l, 3 - k % 2);
-        expect_right(&l);
+        links_right(&l, 3 - k % 2);
     }
 }
 

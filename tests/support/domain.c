@@ -19,3 +19,20 @@ void support_codes(const struct domain_attribute *a, const struct support_code *
         if (domain_code(a, code->text) != code->code)
             fail_msg("%s has code %u, not %u", code->text, domain_code(a, code->text), code->code);
 }
+
+struct domain *support_read_back(const struct domain *d, struct bytes *bytes)
+{
+    bool same;
+    domain_write(d, bytes);
+    struct reader r = reader_of(bytes->data, bytes->size);
+    struct domain *back = MADE(domain, domain_read, &r, NULL);
+    OK(reader_done(&r));
+    OK(domain_compare(d, back, &same));
+    assert_true(same);
+    for (size_t n = 0; n < bytes->size; n++) {
+        struct domain *cut;
+        r = reader_of(bytes->data, n);
+        assert_int_not_equal(domain_read(&cut, &r, NULL), ERR_OK);
+    }
+    return back;
+}

@@ -14,3 +14,6 @@ struct support_code {
 #define HAS_CODES(attribute, ...)                                                                  \
     support_codes(attribute, (const struct support_code[]){__VA_ARGS__, {NULL, 0}})
 void support_codes(const struct domain_attribute *a, const struct support_code *code);
+
+/* What is read of a domain's bytes, which are appended: the same; no shorter ones are any. */
+struct domain *support_read_back(const struct domain *d, struct bytes *bytes);

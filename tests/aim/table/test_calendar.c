@@ -223,24 +223,14 @@ static struct domain *domain_of(bool dates)
 TEST(texts_have_the_codes_of_their_days)
 {
     static const char *const none[] = {"1899-12-31", "31.12.1899"};
-    struct domain *d CLEAN(domain_free) = domain_of(true), *back CLEAN(domain_free) = NULL;
+    struct domain *d CLEAN(domain_free) = domain_of(true);
     const struct domain_attribute *a = d->attribute;
     struct bytes bytes CLEAN(bytes_clear) = {0};
-    bool same;
     HAS_CODES(a, {"01.01.2021", 0}, {"2021-01-31", 0}, {"1.2.2021", 1}, {"30.12.2021", 4},
               {"31.12.2021", 5}, {"1.1.2022", 5});
     assert_false(domain_fits(a, "1.1.2022"));
     HAS_CODES(a, {"2020", 6}, {"", 6});
-    domain_write(d, &bytes);
-    struct reader r = reader_of(bytes.data, bytes.size);
-    OK(domain_read(&back, &r, NULL));
-    OK(domain_compare(d, back, &same));
-    assert_true(same);
-    for (size_t n = 0; n < bytes.size; n++) {
-        struct domain *cut CLEAN(domain_free) = NULL;
-        r = reader_of(bytes.data, n);
-        assert_int_not_equal(domain_read(&cut, &r, NULL), ERR_OK);
-    }
+    struct domain *back CLEAN(domain_free) = support_read_back(d, &bytes);
     domain_free(&back);
     OK(domain_pick(&back, d, (const uint16_t[]){0}, 1));
     OK(domain_set_missing(back, none, 1, NULL));
@@ -372,11 +362,9 @@ TEST(a_part_is_that_of_the_dates_in_the_bin)
 {
     static const struct calendar days = {.unit = CALENDAR_DAY};
     static const double bins[] = {18444, 18627, 18627, 18809}; /* a spike on 2020-12-31 */
-    struct domain *d CLEAN(domain_free) = NULL;
-    struct question *q CLEAN(question_free) = NULL;
-    OK(domain_new(&d));
+    struct domain *d CLEAN(domain_free) = MADE(domain, domain_new);
     OK(domain_add_date(d, "d", &days, bins, 4, NULL, DOMAIN_REJECT, NULL));
-    q = parse(d, "SELECT COUNT(*) FROM t GROUP BY YEAR(d)");
+    struct question *q CLEAN(question_free) = parse(d, "SELECT COUNT(*) FROM t GROUP BY YEAR(d)");
     assert_int_equal(question_group_code(&q->group[0], 1), 0);
     assert_int_equal(question_group_code(&q->group[0], 2), 2);
     assert_int_equal(question_group_number(q, 0, 0), 2020);

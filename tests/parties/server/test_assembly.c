@@ -16,11 +16,11 @@ struct assembly_scene {
     struct gate_client from;
 };
 
-static void scene_new(struct assembly_scene *c)
+static struct assembly_scene scene_new(void)
 {
-    memset(c, 0, sizeof *c);
-    c->s = STUDY(NULL, .owners = 1);
-    OK(assembly_start(&c->a, c->s.study));
+    struct assembly_scene c = {.s = STUDY(NULL, .owners = 1)};
+    OK(assembly_start(&c.a, c.s.study));
+    return c;
 }
 
 static void scene_free(struct assembly_scene *c)
@@ -57,8 +57,7 @@ static void expect(const struct assembly_scene *c, uint8_t kind, uint8_t attempt
 
 TEST(pieces_become_one_request)
 {
-    struct assembly_scene c CLEAN(scene_free);
-    scene_new(&c);
+    struct assembly_scene c CLEAN(scene_free) = scene_new();
     OK(add(&c, MESSAGE_PIECE, 1, 'a', 20));
     OK(add(&c, MESSAGE_PIECE, 1, 'a', 1));
     OK(add(&c, MESSAGE_REQUEST, 1, 'b', 10));
@@ -70,8 +69,7 @@ TEST(pieces_become_one_request)
 
 TEST(another_attempt_or_connection_begins_anew)
 {
-    struct assembly_scene c CLEAN(scene_free);
-    scene_new(&c);
+    struct assembly_scene c CLEAN(scene_free) = scene_new();
     OK(add(&c, MESSAGE_PIECE, 1, 'b', 20));
     OK(add(&c, MESSAGE_PIECE, 2, 'a', 3));
     expect(&c, MESSAGE_PIECE, 2, 3, 0);
@@ -82,8 +80,7 @@ TEST(another_attempt_or_connection_begins_anew)
 
 TEST(too_long_a_request_is_dropped)
 {
-    struct assembly_scene c CLEAN(scene_free);
-    scene_new(&c);
+    struct assembly_scene c CLEAN(scene_free) = scene_new();
     const size_t most = c.a.longest - REQUEST_HEAD_SIZE;
     OK(add(&c, MESSAGE_PIECE, 1, 'a', most));
     assert_int_equal(add(&c, MESSAGE_REQUEST, 1, 'b', 1), ERR_RANGE);
@@ -94,8 +91,7 @@ TEST(too_long_a_request_is_dropped)
 
 TEST(one_that_stops_growing_is_dropped)
 {
-    struct assembly_scene c CLEAN(scene_free);
-    scene_new(&c);
+    struct assembly_scene c CLEAN(scene_free) = scene_new();
     OK(add(&c, MESSAGE_PIECE, 1, 'a', 20));
     c.a.of[0].grown_ms = INT64_MAX / 2; /* however slow this machine is */
     assembly_tend(&c.a);
