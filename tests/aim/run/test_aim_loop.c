@@ -106,8 +106,8 @@ TEST(more_rounds_beat_independence)
 }
 
 /*
- * What was measured as precisely as a round would is no candidate again while rounds learn, nor what
- * its noise would drown. Where nothing else is left single columns are, and where people may join nothing is out.
+ * While rounds learn, what was measured as precisely is no candidate again, nor what noise would
+ * drown. Where nothing else is left single columns are, and where people may join nothing is out.
  */
 TEST(rounds_do_not_ask_for_what_they_cannot_improve)
 {
