@@ -55,14 +55,10 @@ static enum err read_book(struct derive *e, struct reader *r)
         return ERR_FORMAT;
     TRY(memory_new(&e->key, keys));
     TRY(memory_new(&e->value, keys));
-    for (; e->keys < keys; e->keys++) {
-        enum err err = domain_read_text(r, &e->key[e->keys]);
-        if (err == ERR_OK)
-            err = domain_read_text(r, &e->value[e->keys]);
-        if (err != ERR_OK) {
-            memory_free_all(&e->key[e->keys], &e->value[e->keys]);
-            return err;
-        }
+    while (e->keys < keys) {
+        const uint32_t at = e->keys++;
+        TRY(domain_read_text(r, &e->key[at]));
+        TRY(domain_read_text(r, &e->value[at]));
     }
     return ERR_OK;
 }
@@ -86,8 +82,9 @@ static enum err read_one(struct derive *e, struct reader *r)
     e->type = (enum derive_type)type;
     e->part = (enum calendar_part)part;
     while (e->columns < columns) {
-        TRY(domain_read_text(r, &e->column[e->columns]));
-        e->sign[e->columns++] = reader_u8(r) != 0 ? -1 : 1;
+        const uint32_t at = e->columns++;
+        TRY(domain_read_text(r, &e->column[at]));
+        e->sign[at] = reader_u8(r) != 0 ? -1 : 1;
     }
     return read_book(e, r);
 }
