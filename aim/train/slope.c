@@ -107,12 +107,14 @@ static void forward(const struct slope *g, struct block *b, const int64_t *weigh
         b->z[n] = start;
     for (size_t i = 0; i < f->domain->attributes; i++) {
         const struct features_column *c = &f->column[i];
-        const uint16_t *u = c->kind != FEATURES_NONE ? g->column[i] + b->from : NULL;
+        if (c->kind == FEATURES_NONE)
+            continue;
+        const uint16_t *u = g->column[i] + b->from;
         const int32_t w = (int32_t)weight[c->first];
         if (c->kind == FEATURES_NUMBER)
             for (size_t n = 0; n < BLOCK; n++)
                 b->z[n] += w * u[n];
-        else if (c->kind == FEATURES_ONE_HOT)
+        else
             for (size_t n = 0; n < BLOCK; n++)
                 b->z[n] += (int32_t)weight[c->first + u[n]];
     }
@@ -153,11 +155,14 @@ static void backward(const struct slope *g, const struct block *b, int64_t *sums
     const struct features *f = g->features;
     for (size_t i = 0; i < f->domain->attributes; i++) {
         const struct features_column *c = &f->column[i];
-        const uint16_t *u = c->kind != FEATURES_NONE ? g->column[i] + b->from : NULL;
+        if (c->kind == FEATURES_NONE)
+            continue;
+        const uint16_t *u = g->column[i] + b->from;
         if (c->kind == FEATURES_NUMBER)
             sums[c->first] += dot(b->r, u);
-        for (size_t n = 0; c->kind == FEATURES_ONE_HOT && n < b->rows; n++)
-            sums[c->first + u[n]] += b->r[n];
+        else
+            for (size_t n = 0; n < b->rows; n++)
+                sums[c->first + u[n]] += b->r[n];
     }
     for (size_t n = 0; n < b->rows; n++)
         sums[f->count - 1] += b->r[n];
