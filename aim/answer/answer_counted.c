@@ -18,6 +18,8 @@
 
 #include <math.h>
 
+#define WHOLE (1 - 1e-9) /* shares of all codes of a group, added up */
+
 /*
  * A question's weights: of each case, of each group of codes of the marginal's columns (a code by
  * itself where none are merged).
@@ -93,13 +95,15 @@ static void weigh_column(struct counting *c, const struct question *q, unsigned 
         const struct density_part p = part_of(c, q, k, i, code);
         const uint32_t g = group_at(c, i, code);
         const double part = (of != NULL ? of[code] : 1) * p.share;
-        c->parted |= p.share > 0 &&
-                     (part < 1 || (c->sums && is_y(c, i) && domain_has_bins(column_of(c, i))));
+        c->parted |= p.share > 0 && c->sums && is_y(c, i) &&
+                     (of != NULL || domain_has_bins(column_of(c, i)));
         share[g] += part;
         number[g] += part * p.mean;
     }
-    for (uint32_t g = 0; g < c->size[i]; g++)
+    for (uint32_t g = 0; g < c->size[i]; g++) {
+        c->parted |= share[g] > 0 && share[g] < WHOLE;
         number[g] = share[g] > 0 ? number[g] / share[g] : 0;
+    }
 }
 
 static enum err weigh(struct counting *c, struct counted_weights *w, const struct question *q)
@@ -169,36 +173,49 @@ static void pool(struct answer_counted *into, struct answer_counted *one)
     into->weight = all;
 }
 
-/* Adds a cell to the lines that it has rows of: of each code of GROUP BY's groups its share. */
-static void add_to_lines(const struct counting *c, const uint32_t *at, size_t groups, size_t to,
-                         const struct answer_counted *cell, struct answer_counted *line)
+/* A cell on its way to the lines that have rows of it. */
+struct counted_cell {
+    const uint32_t *at;
+    struct answer_counted sums;
+    double *share;               /* of its rows, for each line; all 0 before and after */
+    struct answer_counted *line; /* NULL: shares are still being added up */
+};
+
+static void add_share(const struct counted_cell *cell, size_t to)
+{
+    struct answer_counted part = cell->sums;
+    scale(&part, cell->share[to]);
+    part.parted |= cell->share[to] < WHOLE;
+    add_up(&cell->line[to], &part);
+    cell->share[to] = 0;
+}
+
+/* Each code of a group takes its share to a line; a line may have several, which are then one part. */
+static void add_to_lines(const struct counting *c, const struct counted_cell *cell, size_t groups,
+                         size_t to, double share)
 {
     const struct question *q = c->answer->question;
     const struct question_group *by = &q->group[groups];
     const double *of;
+    uint32_t code, end;
     unsigned i = 0;
-    double share = 0;
     if (groups == q->groups) {
-        add_up(&line[to], cell);
+        if (cell->line == NULL)
+            cell->share[to] += share;
+        else if (cell->share[to] > 0)
+            add_share(cell, to);
         return;
     }
     while (c->x->clique.attribute[i] != by->column)
         i++;
     of = groups_of(c, i) != NULL ? model_share(c->model, by->column) : NULL;
-    for (uint32_t code = 0; code < column_of(c, i)->size; code++) {
-        const uint32_t place = question_group_code(by, code);
-        struct answer_counted part = *cell;
-        if (group_at(c, i, code) != at[i])
-            continue;
-        share += of != NULL ? of[code] : 1;
-        if (code + 1 < column_of(c, i)->size && group_at(c, i, code + 1) == at[i] &&
-            question_group_code(by, code + 1) == place)
-            continue; /* of the same line */
-        scale(&part, share);
-        part.parted |= share < 1;
-        add_to_lines(c, at, groups + 1, to * column_of(c, i)->size + place, &part, line);
-        share = 0;
-    }
+    code = of != NULL ? 0 : cell->at[i];
+    end = of != NULL ? column_of(c, i)->size : code + 1;
+    for (; code < end; code++)
+        if (group_at(c, i, code) == cell->at[i])
+            add_to_lines(c, cell, groups + 1,
+                         to * column_of(c, i)->size + question_group_code(by, code),
+                         share * (of != NULL ? of[code] : 1));
 }
 
 static struct answer_counted cell_of(const struct counting *c, const uint32_t *at, double y)
@@ -221,13 +238,17 @@ static struct answer_counted cell_of(const struct counting *c, const uint32_t *a
 static enum err add_measurement(const struct counting *c, struct answer_counted *pooled)
 {
     struct answer_counted *line CLEAN(memory_release) = NULL;
+    double *share CLEAN(memory_release) = NULL;
     const uint64_t cells = measurement_cells(c->x, c->answer->question->domain);
     uint32_t at[CLIQUE_MAX] = {0};
     TRY(memory_new(&line, c->answer->lines));
+    TRY(memory_new(&share, c->answer->lines));
     for (uint64_t i = 0; i < cells; i++) {
-        const struct answer_counted cell = cell_of(c, at, c->x->y[i]);
-        if (cell.rows_variance > 0)
-            add_to_lines(c, at, 0, 0, &cell, line);
+        struct counted_cell cell = {at, cell_of(c, at, c->x->y[i]), share, NULL};
+        for (int again = 0; again < 2 && cell.sums.rows_variance > 0; again++) {
+            add_to_lines(c, &cell, 0, 0, 1);
+            cell.line = line;
+        }
         for (unsigned k = c->x->clique.n; k-- > 0 && ++at[k] == c->size[k];)
             at[k] = 0;
     }

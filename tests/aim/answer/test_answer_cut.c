@@ -6,6 +6,7 @@
 
 #include "aim/answer/answer_private.h"
 #include "aim/model/model_densities.h"
+#include "base/memory.h"
 
 #define A 12 /* codes of a: four that are alone, two groups of four; */
 #define B 4  /* of b; */
@@ -295,4 +296,24 @@ TEST(what_was_counted_has_its_noise_alone)
     assert_true(not .high - not .low < 0.5);
     cut = ask(&w, "SELECT COUNT(*) FROM t WHERE a >= 9 AND b = 0", 0);
     assert_true(cut.high - cut.low > 3);
+}
+
+/* Lines may be by a lookup that takes codes of a group from here and there. */
+TEST(codes_that_are_apart_in_a_group_are_one_part_of_its_count)
+{
+    struct answer_cut_world w CLEAN(world_free);
+    struct answer_counted line[A] = {{0}};
+    world_new(&w, 3, 1);
+    OK(errors_new(&w.errors, w.model, w.x, MEASURED, NULL, NULL));
+    const struct answer_terms terms = {.model = w.sums, .inside = &w.inside, .errors = w.errors};
+    struct question *q CLEAN(question_free) = parse(
+        &w, "SELECT COUNT(*) FROM t WHERE b = 0 GROUP BY a");
+    OK(memory_new(&q->group[0].first, A));
+    for (uint32_t a = 0; a < A; a++)
+        q->group[0].first[a] = a < 8 ? a % 2 : 8;
+    struct answer *a CLEAN(answer_free) = MADE(answer, answer_new, w.sums, &w.inside, q, NULL);
+    OK(answer_counted(&terms, a, 0, line));
+    const double *share = model_share(w.model, 0), part = share[4] + share[6];
+    assert_true(near(line[0].rows_variance, 2 + part * part) && line[0].parted);
+    assert_true(near(line[8].rows_variance, 1) && !line[8].parted);
 }
