@@ -300,3 +300,14 @@ enum err support_csv(const char *path, const struct domain *d, size_t rows, uint
     TRY(support_table(&t, d, rows, seed));
     return table_write_csv(path, t, NULL, 1, NULL, NULL);
 }
+
+struct ask support_selection(uint32_t candidates, uint32_t *query, uint64_t *estimate)
+{
+    return (struct ask){.kind = ASK_SELECT,
+                        .queries = candidates,
+                        .query = query,
+                        .estimate = estimate,
+                        .epsilon = 0.1,
+                        .sigma = 10,
+                        .multiplier = 1000};
+}

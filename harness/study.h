@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "aim/run/ask.h"
 #include "aim/table/table.h"
 #include "parties/study/study.h"
 
@@ -93,3 +94,6 @@ enum err support_csv(const char *path, const struct domain *d, size_t rows,
 
 /* The first of `count` consecutive ports that are free on 127.0.0.1. */
 uint16_t support_ports(unsigned count);
+
+/* A selection such as rounds ask for, of candidates with estimates that are borrowed. */
+struct ask support_selection(uint32_t candidates, uint32_t *query, uint64_t *estimate);

@@ -181,13 +181,7 @@ static bool refuses_a_candidate_too_many(struct three *g, const struct study *st
     uint32_t *query CLEAN(memory_release) = memory_array(most + 1, sizeof *query);
     uint64_t *estimate CLEAN(memory_release) = memory_array((most + 1) * cells, sizeof *estimate);
     struct engine_step step;
-    struct ask r = {.kind = ASK_SELECT,
-                    .queries = (uint32_t)most,
-                    .query = query,
-                    .estimate = estimate,
-                    .epsilon = 0.1,
-                    .sigma = 10,
-                    .multiplier = 1000};
+    struct ask r = support_selection((uint32_t)most, query, estimate);
     for (size_t k = 0; k <= most; k++)
         query[k] = 5;
     if (three_prepare(g, &r, &step) != ERR_OK)
@@ -216,13 +210,7 @@ static enum err refuse_bad_requests(struct party *p, void *shared)
     r.multiplier = 1000;
     r.queries = 0;
     right = right && three_prepare(g, &r, &step) == ERR_REFUSED;
-    r = (struct ask){.kind = ASK_SELECT,
-                     .queries = 1,
-                     .query = &query,
-                     .estimate = estimate,
-                     .epsilon = 0.1,
-                     .sigma = 10,
-                     .multiplier = 1000};
+    r = support_selection(1, &query, estimate);
     right = right && three_prepare(g, &r, &step) == ERR_OK;
     three_step_clear(&step);
     r.multiplier = 255;

@@ -239,13 +239,7 @@ static enum err refuse(struct party *p, void *shared)
     struct three *g CLEAN(three_free) = NULL;
     uint32_t query = 0;
     uint64_t estimate[64] = {0};
-    struct ask r = {.kind = ASK_SELECT,
-                    .queries = 1,
-                    .query = &query,
-                    .estimate = estimate,
-                    .epsilon = 0.1,
-                    .sigma = 10,
-                    .multiplier = 1000};
+    struct ask r = support_selection(1, &query, estimate);
     TRY(load_engine(f->w, p, &g));
     g->log = &log;
     for (unsigned k = 0; k < 2; k++) {

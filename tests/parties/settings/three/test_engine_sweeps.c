@@ -243,13 +243,7 @@ static enum err refuse(struct party *p, void *shared)
     int64_t multiplier[] = {500, 255};
     struct ask set = {
         .kind = ASK_MEASURE, .queries = 2, .query = s.query, .weights = 2, .weight = multiplier};
-    struct ask select = {.kind = ASK_SELECT,
-                         .queries = 1,
-                         .query = s.query,
-                         .estimate = s.estimate,
-                         .epsilon = 0.1,
-                         .sigma = 10,
-                         .multiplier = 1000};
+    struct ask select = support_selection(1, s.query, s.estimate);
     TRY(load_engine(r->w, p, &g));
     g->log = &log;
     r->right[p->index] = refused(g, &s.ask, NULL);

@@ -400,13 +400,7 @@ static enum err refuse_bad_requests(struct duet_seat *s)
     uint32_t query = (uint32_t)w->queries - 1;
     uint64_t *estimate CLEAN(memory_release) = memory_array(w->cells, sizeof *estimate);
     int64_t weight = 255;
-    const struct ask good = {.kind = ASK_SELECT,
-                             .queries = 1,
-                             .query = &query,
-                             .estimate = estimate,
-                             .epsilon = 0.1,
-                             .sigma = 10,
-                             .multiplier = 1000};
+    const struct ask good = support_selection(1, &query, estimate);
     static const uint64_t multiplier[] = {255, (UINT64_C(1) << 30) + 1};
     struct engine_step step;
     struct ask bad = good;
