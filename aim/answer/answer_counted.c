@@ -190,7 +190,7 @@ static void add_share(const struct counted_cell *cell, size_t to)
     cell->share[to] = 0;
 }
 
-/* Each code of a group takes its share to a line; a line may have several, which are then one part. */
+/* Codes of a group take their shares to lines; those of one line are one part of the group. */
 static void add_to_lines(const struct counting *c, const struct counted_cell *cell, size_t groups,
                          size_t to, double share)
 {
