@@ -41,7 +41,7 @@ static enum err took(void *self, size_t portion, const uint64_t *bits)
     const unsigned n = index_bits(p->candidates);
     (void)portion;
     p->index = n > 0 ? (size_t)(bits[0] & (UINT64_MAX >> (64 - n))) : 0;
-    return ERR_OK;
+    return p->index < p->candidates ? ERR_OK : ERR_CHEAT;
 }
 
 /* Scores of a level, whose order is that of unsigned numbers, and the bits of their indices. */

@@ -25,7 +25,10 @@ struct pair_pick {
         index; /* known to the keeper once the tables have passed, to the provider with the proof */
 };
 
-/* `pick` is borrowed until the run is freed. ERR_RANGE: a size is outside the bounds above. */
+/*
+ * `pick` is borrowed until the run is freed. ERR_RANGE: a size is outside the bounds above. Tables
+ * that give the keeper an index of no candidate are ERR_CHEAT.
+ */
 enum err pair_pick_new(struct pair_run **run, struct pair *pair, struct pair_pick *pick) MUST_CHECK;
 
 size_t pair_pick_proof(size_t candidates);
