@@ -123,15 +123,16 @@ enum err counts_sum(struct party *p, struct share64 out, const struct counts_upl
                         .out = out,
                         .tile = crew_tile(p, out.n, TILE, LEAST)};
     uint64_t largest = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && bits < 63 && largest >> bits == 0; i++) { /* no sum wraps */
         if (uploads[i].bits == 0 || uploads[i].bits >= 63 || uploads[i].bits > bits)
             return ERR_RANGE;
         largest += ((uint64_t)1 << uploads[i].bits) - 1;
     }
     if (count == 0 || bits >= 63 || largest >> bits != 0)
-        return log_fail(p->log, ERR_RANGE,
-                        "counts: %zu uploads could sum to %llu, which needs more than %u bits",
-                        count, (unsigned long long)largest, bits);
+        return log_fail(
+            p->log, ERR_RANGE,
+            "counts: %zu uploads could sum to %llu or more, which needs more than %u bits", count,
+            (unsigned long long)largest, bits);
     TRY(expand(p, &x));
     return crew_run(p, (out.n + x.tile - 1) / x.tile, sum_tile, &x);
 }

@@ -1,7 +1,4 @@
-/*
- * protocols/: counts of owners, score, select and measure against plain arithmetic; what is opened
- * and what it costs.
- */
+/* Counts of owners, score, select and measure against plain arithmetic; what is opened, costs. */
 #include "harness/cmocka.h"
 #include "tests/support/all.h"
 
@@ -74,6 +71,9 @@ TEST(counts_add_up)
         }
         a->sum_bits--;
         assert_int_equal(three_run(owners, sum_counts, a, NULL), ERR_RANGE);
+        for (size_t i = 0; i < owners; i++)
+            a->bits[i] = a->sum_bits = 62; /* the sum of five passes 2^64 */
+        assert_int_equal(three_run(owners, sum_counts, a, NULL), owners > 1 ? ERR_RANGE : ERR_OK);
         three_result_free(&a->out);
     }
 }
