@@ -7,7 +7,7 @@
 
 struct words_text words_time(double seconds)
 {
-    unsigned s = seconds > 0 && seconds < 1e9 ? (unsigned)lround(seconds) : 0;
+    unsigned s = seconds > 0 ? (unsigned)lround(fmin(seconds, 1e9)) : 0;
     struct words_text w;
     if (seconds < 9.95)
         snprintf(w.text, sizeof w.text, "%.1f s", fmax(0, seconds));
