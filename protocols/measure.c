@@ -3,6 +3,12 @@
 #include "mpc/circuits/ring.h"
 #include "mpc/move/open.h"
 
+static bool is_permitted(const struct counts *counts, uint64_t m)
+{
+    return m >= MEASURE_MULTIPLIER_MIN && m <= MEASURE_MULTIPLIER_MAX &&
+           m >> (62 - counts->bits) == 0;
+}
+
 enum err measure_open(struct party *p, const struct counts *counts, struct tape *tape,
                       const uint32_t *queries, size_t count, const uint64_t *m, int64_t *values)
 {
@@ -10,7 +16,7 @@ enum err measure_open(struct party *p, const struct counts *counts, struct tape 
     struct share64 noisy;
     size_t at = 0, n = 0;
     for (size_t k = 0; k < count; k++) {
-        if (queries[k] >= counts->queries || !measure_permits(counts, m[k]))
+        if (queries[k] >= counts->queries || !is_permitted(counts, m[k]))
             return ERR_REFUSED;
         n += counts->cells[queries[k]];
     }
@@ -33,10 +39,4 @@ enum err measure_open_sums(struct party *p, enum party_reason reason, struct sha
     TRY(tape_take(tape, NOISE_GAUSS, noisy));
     ring64_add_scaled(noisy, sums, m);
     return open_ring64(p, reason, noisy, (uint64_t *)values);
-}
-
-bool measure_permits(const struct counts *counts, uint64_t m)
-{
-    return m >= MEASURE_MULTIPLIER_MIN && m <= MEASURE_MULTIPLIER_MAX &&
-           m >> (62 - counts->bits) == 0;
 }

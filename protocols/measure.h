@@ -13,13 +13,10 @@
 #define MEASURE_MULTIPLIER_MIN 256
 #define MEASURE_MULTIPLIER_MAX (UINT64_C(1) << 30)
 
-/* Whether m is within these bounds, and m 2^bits within 62 bits. */
-bool measure_permits(const struct counts *counts, uint64_t m);
-
 /*
  * values receives the cells of all queries, one after another (no padding), m[k] times those of
- * query k. The Gaussians (one a cell) must have been reserved. ERR_REFUSED unless all m are
- * permitted.
+ * query k. The Gaussians (one a cell) must have been reserved. ERR_REFUSED unless each m is within
+ * the bounds above, and m 2^bits within 62 bits.
  */
 enum err measure_open(struct party *p, const struct counts *counts, struct tape *tape,
                       const uint32_t *queries, size_t count, const uint64_t *m,

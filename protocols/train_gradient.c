@@ -39,7 +39,7 @@ struct clamping {
     struct planes a; /* the complements of z's bits */
     struct bits v, y, w;
     unsigned j;
-    struct bits low, high, sign, top, valid, own, ninth;
+    struct bits low, high, top, valid, own, ninth;
     struct bits small, others, bit[TRAIN_PLANES];
 };
 

@@ -25,7 +25,8 @@ size_t train_features(const struct train_shape *shape)
     return count;
 }
 
-uint64_t train_bytes(const struct train_shape *shape, uint64_t lanes)
+/* Memory of features of so many lanes, at each server. */
+static uint64_t bytes_of(const struct train_shape *shape, uint64_t lanes)
 {
     return 2 * sizeof(uint16_t) * train_features(shape) * lanes;
 }
@@ -301,7 +302,7 @@ static enum err make_rows(struct party *p, struct records_block *loaded, void *s
     const size_t most = block_length(rows->shape), planes = rows->outputs + 1;
     struct train_making m = {.rows = rows, .loaded = loaded};
     if (rows->lanes + loaded->used > TRAIN_LANES_MAX ||
-        train_bytes(rows->shape, rows->lanes + loaded->used) > TRAIN_BYTES_MAX)
+        bytes_of(rows->shape, rows->lanes + loaded->used) > TRAIN_BYTES_MAX)
         return ERR_RANGE;
     TRY(party_planes(p, &m.own, (unsigned)planes, loaded->n));
     TRY(party_share16(p, &m.number, planes * loaded->n));

@@ -49,9 +49,6 @@ struct train_shape {
 size_t train_outputs(const struct train_shape *shape);
 size_t train_features(const struct train_shape *shape);
 
-/* Memory of features of so many lanes, at each server: 4 F bytes each. */
-uint64_t train_bytes(const struct train_shape *shape, uint64_t lanes);
-
 /*
  * n lanes, a multiple of 64: rows after one another, and what fills them up, which takes no part.
  */

@@ -40,7 +40,7 @@ enum err note_bit(struct party *p, enum share_ring ring, struct bits x, struct m
 struct note_truncation {
     enum share_ring ring, product;
     size_t n;
-    unsigned shift, lift; /* s, k - s */
+    unsigned lift; /* k - s */
     struct bits carry_s, carry_k, top;
     struct move_operand shifted, t, out; /* shifted: v_i >> s of each component */
 };
