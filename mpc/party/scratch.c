@@ -31,7 +31,7 @@
 struct scratch {
     struct {
         uint8_t *memory;
-        size_t size, used, most; /* most: the most ever used, which is wiped */
+        size_t size, used, most; /* most: up to there it may not be wiped */
     } block[BLOCKS];
     size_t blocks, total; /* total: bytes of all blocks */
     size_t current;       /* the blocks after it are empty */
@@ -140,9 +140,11 @@ void scratch_wipe(const struct scratch_mark *mark)
 {
     struct scratch *s = mark->of;
     for (size_t i = mark->block; i < s->blocks; i++) {
-        const size_t from = i == mark->block ? mark->used : 0, to = s->block[i].used;
+        const size_t from = i == mark->block ? mark->used : 0, to = s->block[i].most;
         ASAN_UNPOISON_MEMORY_REGION(s->block[i].memory + from, to - from);
         secret_wipe(s->block[i].memory + from, to - from);
+        ASAN_POISON_MEMORY_REGION(s->block[i].memory + from, to - from);
+        s->block[i].most = from;
     }
     scratch_release(mark);
 }

@@ -1,7 +1,4 @@
-/*
- * protocols/tape.c and range.c: noise is made in few batches, at the stated cost, and is there when
- * it is asked for; what is left over is used later.
- */
+/* protocols/tape.c and range.c: noise is made in few batches, at the stated cost, and used once. */
 #include "harness/cmocka.h"
 
 #include "harness/three.h"

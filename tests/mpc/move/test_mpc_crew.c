@@ -275,6 +275,19 @@ static void *take_and_free(void *of)
     return NULL;
 }
 
+TEST(what_scopes_within_gave_back_is_wiped_too)
+{
+    struct scratch *s CLEAN(scratch_free) = scratch_new();
+    const struct scratch_mark mark = scratch_mark(s);
+    uint8_t *p;
+    OK(scratch_array(s, &p, 1));
+    *p = 1;
+    scratch_release(&mark); /* of a scope within */
+    scratch_wipe(&mark);
+    OK(scratch_array(s, &p, 1));
+    assert_int_equal(*p, 0);
+}
+
 /* Whatever the allocator keeps for later threads, as in a server that has had sessions. */
 TEST(scratch_that_a_lane_frees_goes_back_to_the_system)
 {

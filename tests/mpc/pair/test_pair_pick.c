@@ -1,7 +1,4 @@
-/*
- * mpc/pair/pick.c: the index of the largest of garbled scores against integers, at all widths, with
- * ties and the ends of the range; the proof of the index; sizes and numbers of ANDs.
- */
+/* mpc/pair/pick.c: the index of the largest garbled score against integers; its proof; the cost. */
 #include "harness/cmocka.h"
 
 #include "mpc/pair/pick.h"

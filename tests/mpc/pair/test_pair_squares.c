@@ -1,7 +1,4 @@
-/*
- * mpc/pair/squares.c: sums of squares against integers, of any words; portions; what is masked; the
- * cost.
- */
+/* mpc/pair/squares.c: sums of squares against integers, of any words; portions; masks; the cost. */
 #include "harness/cmocka.h"
 
 #include "mpc/pair/squares.h"
