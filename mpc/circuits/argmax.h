@@ -7,7 +7,8 @@
  *   each i -> both   summand of W_q R_q, masked               2 m elements a server
  * It is 0 for the winner and uniform for the others. It fails with probability at most 2 m 2^-64:
  * a loser's W_q or R_q is 0 by chance. The winner's product is always 0, so several indices are
- * left then and the result is ERR_RANGE, never another index. ERR_RANGE also if none is left.
+ * left then and the result is ERR_RANGE, or ERR_CHEAT under a check, never another index. The same
+ * if none is left.
  *
  * Exchanges: those of compare_top_bit(), at most 5, and 1 to open. Pairs are compared 2^20 at a
  * time, so that memory stays below 150 MiB; above 1448 values the comparisons' exchanges repeat.
