@@ -33,8 +33,7 @@ enum err file_read(const char *path, uint64_t limit, struct bytes *out, struct l
 /*
  * Writes to a new file beside `path`, syncs it, renames it over `path` and syncs the folder.
  * `mode` is the permission of the new file, such as 0600. A link to a file is followed; one that
- * leads nowhere is replaced. A pipe or a device, such as /dev/stdout, is not replaced: it is written
- * to.
+ * leads nowhere is replaced. A pipe or a device, such as /dev/stdout, is not: it is written to.
  */
 enum err file_write(const char *path, unsigned mode, const void *p, size_t n,
                     struct log *log) MUST_CHECK;

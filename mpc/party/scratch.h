@@ -41,7 +41,7 @@ struct scratch_mark {
 struct scratch_mark scratch_mark(struct scratch *s);
 void scratch_release(const struct scratch_mark *mark);
 /*
- * The same, and wipes that memory, with what scopes within have given back: uploads and noise, which
+ * The same, and wipes that memory, with what scopes within gave back: uploads and noise, which
  * nobody should find later.
  */
 void scratch_wipe(const struct scratch_mark *mark);

@@ -1,8 +1,4 @@
-/*
- * What mpc/move/move.h promises for every protocol: both holders of a component hold the same
- * words, lanes past the end included; and a test can alter any word that leaves, as the results
- * show.
- */
+/* mpc/move/move.h: both holders hold the same words, lanes past the end too; any can be altered. */
 #include "harness/cmocka.h"
 
 #include "mpc/circuits/argmax.h"
