@@ -140,7 +140,8 @@ TEST(altered_messages_give_no_other_index)
         OK(pair_take_matrix(run[0], 0, matrix, sizes[0]));
         OK(pair_send_tables(run[0], 0, tables, sizes[1] + 1));
         if (k % 3 != 0)
-            tables[random_below(&r, k % 3 == 1 ? 32 : sizes[1])] ^= (uint8_t)(1 | random_u64(&r));
+            tables[random_below(&r, k % 3 == 1 ? 32 : sizes[1])] ^= (uint8_t)(1 + random_below(
+                                                                                      &r, 255));
         tables[sizes[1]] ^= k == 0 ? 2 : 0; /* 5 of 7 becomes 7 */
         enum err e = pair_take_tables(run[1], 0, tables, sizes[1] + 1);
         e = e == ERR_OK ? pair_pick_prove(run[1], s.proof) : e;
