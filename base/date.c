@@ -25,6 +25,13 @@ struct words_text date_text(int64_t seconds)
     return w;
 }
 
+int64_t date_read(struct reader *in)
+{
+    const uint64_t seconds = reader_u64(in);
+    in->failed = in->failed || seconds > LAST;
+    return in->failed ? 0 : (int64_t)seconds;
+}
+
 bool date_parse(const char *text, int64_t *seconds)
 {
     struct tm utc = {0};

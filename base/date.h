@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/reader.h"
 #include "base/words.h"
 
 #include <stdbool.h>
@@ -20,6 +21,8 @@ int64_t date_now(void);
 bool date_parse(const char *text, int64_t *seconds);
 /* A date outside those years is written as the nearest one inside. */
 struct words_text date_text(int64_t seconds);
+/* Reads seconds since 1970 (u64); fails if they are outside those years, and have no text. */
+int64_t date_read(struct reader *in);
 
 /* Whole days since 1970-01-01, written 2026-12-01: coarse enough for a clock that is wrong. */
 uint32_t date_today(void);

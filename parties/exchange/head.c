@@ -70,7 +70,7 @@ void head_read(struct reader *in, struct head *head)
     read_at(in, &head->ledger);
     read_at(in, &head->past);
     read_at(in, &head->log);
-    head->time = (int64_t)reader_u64(in);
+    head->time = date_read(in);
     reader_copy(in, head->signature, sizeof head->signature);
 }
 

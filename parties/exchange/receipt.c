@@ -64,7 +64,7 @@ void receipt_part_write(const struct receipt_part *part, struct bytes *out)
 
 void receipt_part_read(struct receipt_part *part, struct reader *in)
 {
-    part->time = (int64_t)reader_u64(in);
+    part->time = date_read(in);
     reader_copy(in, part->signature, sizeof part->signature);
 }
 

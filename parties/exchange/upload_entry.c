@@ -1,5 +1,7 @@
 #include "parties/exchange/upload_entry.h"
 
+#include "base/date.h"
+
 void upload_entry_put(struct bytes *out, const struct upload_entry *entry)
 {
     bytes_put_u8(out, (uint8_t)entry->state);
@@ -19,7 +21,7 @@ void upload_entry_read(struct reader *in, struct upload_entry *entry)
     if (in->failed || state == UPLOAD_NOTHING)
         return;
     entry->state = (enum upload_state)state;
-    entry->time = (int64_t)reader_u64(in);
+    entry->time = date_read(in);
     entry->bytes = reader_u64(in);
     reader_copy(in, entry->digest, sizeof entry->digest);
 }

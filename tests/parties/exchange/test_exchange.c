@@ -7,6 +7,7 @@
 #include "aim/budget/forms.h"
 #include "harness/study.h"
 #include "parties/exchange/failures.h"
+#include "parties/exchange/head.h"
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/request.h"
 #include "parties/exchange/statement.h"
@@ -121,14 +122,9 @@ static void expect(enum err e, enum err expected, const char *says, const char *
 
 static void saved_receipt(struct exchange_desk *d, struct bytes *text)
 {
-    FILE *f;
-    int c;
     const char *path = support_path(&d->s, "receipt");
     OK(receipt_save(path, d->s.study, &d->receipt, &quiet));
-    assert_non_null(f = fopen(path, "rb"));
-    while ((c = fgetc(f)) != EOF)
-        bytes_put_u8(text, (uint8_t)c);
-    fclose(f);
+    OK(file_read(path, RECEIPT_FILE_MAX, text, &quiet));
 }
 
 TEST(a_receipt_that_is_none_is_told_where)
@@ -152,12 +148,10 @@ TEST(a_receipt_that_is_none_is_told_where)
     bytes_put(&other, "\r\n\nmore", 7);
     expect(parse(&d, &other), ERR_FORMAT, "nothing should follow the last server", "more");
     /* words, one of which is cut or contains what no text does */
-    bytes_clear(&other);
-    bytes_put(&other, text.data, text.size);
+    bytes_set(&other, text.data, text.size);
     *strstr((char *)other.data, " trefoil-receipt-1") = '\0';
     expect(parse(&d, &other), ERR_FORMAT, "the line \"format ...\" should stand here", "NUL");
-    other.data[(size_t)(strstr((char *)text.data, "trefoil-receipt-1") - (char *)text.data) - 1] =
-        ' ';
+    *strchr(strstr((char *)other.data, "format"), '\0') = ' ';
     strstr((char *)other.data, "trefoil-receipt-1")[3] = '\0';
     expect(parse(&d, &other), ERR_FORMAT, "\"format trefoil-receipt-1\" should stand here", "NUL");
     expect(parse(&d, &(struct bytes){0}), ERR_FORMAT, "paper ends where the line \"format", "none");
@@ -210,8 +204,7 @@ static const struct edit statements[] = {
     {"uploads", "2", ERR_FORMAT, "this is not a line of a statement"},
     {"upload", NULL, ERR_FORMAT, "this is not a line of a statement"},
     {"upload", "o1", ERR_FORMAT, "this is not a line of a statement"},
-    {"upload", "o1 id " ID " digest " ZEROS " and", ERR_FORMAT,
-     "this is not a line of a statement"},
+    {"upload", "o1 id " ID " digest " ZEROS " and", ERR_FORMAT, "is not a line of a statement"},
     {"upload", "o1 id " ID " digest 00", ERR_FORMAT, "this is not a line of a statement"},
     {"upload", "o1 id 00 digest " ZEROS, ERR_FORMAT, "this is not a line of a statement"},
     {"upload", "o1 id G0000000000000000000000000000000 digest " ZEROS, ERR_FORMAT, "is not"},
@@ -246,8 +239,7 @@ TEST(a_statement_that_was_changed_is_none)
     }
     for (size_t n = 0; n < text.size; n++) {
         const struct bytes part = {.data = text.data, .size = n};
-        expect(read_statement(&d, &part), ERR_FORMAT, "a statement of trefoil serve --purge",
-               "cut");
+        expect(read_statement(&d, &part), ERR_FORMAT, "statement of trefoil serve --purge", "cut");
     }
     text.data[20] = '\0';
     expect(read_statement(&d, &text), ERR_FORMAT, "this is not a line of a statement", "NUL");
@@ -257,19 +249,17 @@ TEST(a_statement_that_was_changed_is_none)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* Changes that make another request; of a selection among queries 1 and 2. */
+/* Of queries 1 and 2: other versions, other kinds, too many queries, an unknown one, one twice. */
 static const struct {
     size_t at;
     uint8_t value;
-} changes[] = {
-    {0, REQUEST_VERSION + 1},
-    {1, 0},
-    {1, ASK_SCORES + 1},
-    {1, ASK_MEASURE}, /* has no estimates */
-    {26, 255},        /* more queries than there are */
-    {30, 200},        /* no such query */
-    {30, 2},          /* twice the same */
-};
+} changes[] = {{0, REQUEST_VERSION + 1},
+               {1, 0},
+               {1, ASK_SCORES + 1},
+               {1, ASK_MEASURE},
+               {26, 255},
+               {30, 200},
+               {30, 2}};
 
 TEST(a_request_that_is_cut_or_changed_is_none)
 {
@@ -287,13 +277,11 @@ TEST(a_request_that_is_cut_or_changed_is_none)
     request_clear(&back);
     for (size_t n = 0; n < text.size; n++)
         assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, n), ERR_FORMAT);
-    {
-        const struct request measure = {.ask = {.kind = ASK_MEASURE, .queries = 2, .query = query}};
-        struct bytes other CLEAN(bytes_clear) = {0};
-        OK(request_write(&measure, &other));
-        for (size_t n = 0; n < other.size; n++)
-            assert_int_equal(request_read(&back, d.s.study->domain, w, other.data, n), ERR_FORMAT);
-    }
+    const struct request measure = {.ask = {.kind = ASK_MEASURE, .queries = 2, .query = query}};
+    struct bytes other CLEAN(bytes_clear) = {0};
+    OK(request_write(&measure, &other));
+    for (size_t n = 0; n < other.size; n++)
+        assert_int_equal(request_read(&back, d.s.study->domain, w, other.data, n), ERR_FORMAT);
     for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
         uint8_t was = text.data[changes[k].at];
         text.data[changes[k].at] = changes[k].value;
@@ -515,6 +503,23 @@ TEST(what_is_held_is_one_of_four_things)
         assert_true(entry.time == (entry.state == UPLOAD_NOTHING ? 0 : 9));
         upload_entry_read(&cut, &entry);
         assert_int_equal(cut.failed, state_of != UPLOAD_NOTHING);
+    }
+}
+
+/* A server could sign one, but what is kept of it as text would be another statement. */
+TEST(a_time_that_has_no_date_is_none)
+{
+    static const int64_t time[] = {0, INT64_C(253402300799), INT64_C(253402300800), -1};
+    for (unsigned i = 0; i < 4; i++) {
+        uint8_t text[1 + 8 * 64] = {UPLOAD_COMPLETE}, *from = text + 1;
+        struct reader in[] = {reader_of(from, 512), reader_of(from, 512), reader_of(text, 513)};
+        for (unsigned k = 0; k < 64; k++)
+            integer_put(from + 8 * k, (uint64_t)time[i], 8);
+        head_read(&in[0], &(struct head){0});
+        receipt_part_read(&(struct receipt_part){0}, &in[1]);
+        upload_entry_read(&in[2], &(struct upload_entry){0});
+        for (unsigned k = 0; k < 3; k++)
+            assert_int_equal(in[k].failed, i > 1);
     }
 }
 
