@@ -64,11 +64,12 @@ static enum err carry(struct courier *c, unsigned server, void *self)
     bool complete = false;
     TRY(bring(c, server, g, PARCEL_HEAD, &reply, &head));
     do {
-        enum err e = bring(c, server, g, block = next, &reply, &act);
-        if (e == ERR_AGAIN && ++misses < COURIER_MISSES)
-            e = ERR_OK; /* the answer says where to go on */
-        TRY(e);
+        const enum err e = bring(c, server, g, block = next, &reply, &act);
+        const bool missed = e == ERR_AGAIN && ++misses < COURIER_MISSES;
+        TRY(missed ? ERR_OK : e); /* the answer says where to go on */
         TRY(find_next(c, server, &reply, g->parcel->blocks[server], &next, &complete));
+        if (!missed && !complete && next <= block)
+            return courier_misfit(c); /* it would be brought the same for ever */
     } while (!complete);
     bytes_set(&a->of[server].head, head.data, head.size);
     bytes_set(&a->of[server].act, act.data, act.size);

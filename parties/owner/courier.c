@@ -266,6 +266,8 @@ static enum err send_parts(struct courier *c, unsigned server, struct delivery *
     struct reply reply;
     unsigned misses = 0;
     while (!*complete) {
+        const uint64_t first = d->held;
+        bool missed;
         enum err e;
         if (d->held >= u->vector.size)
             return courier_misfit(c);
@@ -273,10 +275,11 @@ static enum err send_parts(struct courier *c, unsigned server, struct delivery *
         message.size = 0;
         TRY(parcel_put_part(u, d->held, &message));
         e = ask(c, server, &message, &reply);
-        if (e == ERR_AGAIN && reply.size > 0 && ++misses < COURIER_MISSES)
-            e = ERR_OK; /* the answer says where to go on */
-        TRY(e);
+        missed = e == ERR_AGAIN && reply.size > 0 && ++misses < COURIER_MISSES;
+        TRY(missed ? ERR_OK : e); /* the answer says where to go on */
         TRY(read_answer(c, &reply, server, d, complete));
+        if (!missed && !*complete && d->held <= first)
+            return courier_misfit(c); /* it would be sent the same for ever */
     }
     return ERR_OK;
 }

@@ -174,11 +174,8 @@ TEST(an_old_answer_is_none_to_a_new_block)
         kept.size = 0;
         OK(parcel_answers_write(&p[0], &a, &kept));
         for (size_t n = 0; n < kept.size; n++) {
-            struct parcel_answers cut CLEAN(parcel_answers_clear);
+            struct parcel_answers cut CLEAN(parcel_answers_clear), bad CLEAN(parcel_answers_clear);
             assert_int_equal(parcel_answers_read(&p[0], &cut, kept.data, n), ERR_FORMAT);
-        }
-        for (size_t n = 0; n < kept.size; n++) {
-            struct parcel_answers bad CLEAN(parcel_answers_clear);
             kept.data[n] ^= 1;
             assert_int_not_equal(parcel_answers_read(&p[0], &bad, kept.data, kept.size), ERR_OK);
             kept.data[n] ^= 1;
@@ -213,7 +210,7 @@ static void answer_block(void *self, unsigned i, const struct bytes *message, st
     while (n != message->size - 1 || memcmp(block, message->data + 1, n) != 0)
         block = parcel_block(&a->p, i, ++k, &n);
     a->parts += k >= PARCEL_PARTS;
-    a->held += k == PARCEL_PARTS + a->held;
+    a->held += k == PARCEL_PARTS + a->held && a->block < SIZE_MAX;
     bytes_put_u8(&payload, i != GIVEN || a->held == 2);
     bytes_put_u64(&payload, a->held * MESSAGE_PART_MAX);
     sealed_digest(block, n, digest);
@@ -268,6 +265,9 @@ TEST(an_answer_that_is_cut_loses_nothing)
             OK(parcel_answers_read(&a.p, &again, kept.data, kept.size));
             assert_true(again.of[GIVEN].act.size > 0);
         }
+    a.held = 0; /* and it has no more than before */
+    assert_int_equal(carry_cut(&a, courier, SIZE_MAX, SIZE_MAX, &(struct parcel_answers){0}),
+                     ERR_FORMAT);
     courier_free(&courier);
     gates_free(&gates);
     parcel_clear(&a.p);
