@@ -298,6 +298,8 @@ static enum err hear_head(struct client *c, unsigned i, int64_t deadline, bool *
         e = dial_receive(c->dials.dial[i], &message, deadline);
         if (e == ERR_OK)
             e = reply_read(&reply, &message);
+        if (e == ERR_OK && reply.kind != MESSAGE_HEAD && clock_now_ms() >= deadline)
+            e = ERR_TIMEOUT; /* whatever else it sends meanwhile */
     } while (e == ERR_OK && reply.kind != MESSAGE_HEAD);
     if (e == ERR_OK && reply.status == ERR_MISMATCH) {
         *other = true;

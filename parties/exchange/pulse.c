@@ -29,21 +29,20 @@ static void beat(struct pulse *p)
         (void)!dial_send(p->dial[i], false, p->message, sizeof p->message, clock_now_ms());
 }
 
-/* Takes the answers of server 0 that have come. */
+/* Takes an answer of server 0, if one has come. It has as many as beats: more can wait. */
 static void listen(struct pulse *p)
 {
     struct bytes message CLEAN(bytes_clear) = {0};
-    while (dial_receive(p->dial[0], &message, clock_now_ms()) == ERR_OK) {
-        struct reply reply;
-        struct reader in;
-        uint32_t adding;
-        if (reply_read(&reply, &message) != ERR_OK || reply.status != ERR_OK)
-            continue;
-        in = reader_of(reply.payload, reply.size);
-        adding = reader_u32(&in);
-        if (reader_done(&in) == ERR_OK && adding <= 1000)
-            atomic_store(&p->adding, (int)adding);
-    }
+    struct reply reply;
+    struct reader in;
+    uint32_t adding;
+    if (dial_receive(p->dial[0], &message, clock_now_ms()) != ERR_OK ||
+        reply_read(&reply, &message) != ERR_OK || reply.status != ERR_OK)
+        return;
+    in = reader_of(reply.payload, reply.size);
+    adding = reader_u32(&in);
+    if (reader_done(&in) == ERR_OK && adding <= 1000)
+        atomic_store(&p->adding, (int)adding);
 }
 
 double pulse_adding(const struct pulse *p)
