@@ -204,7 +204,8 @@ static const struct edit statements[] = {
     {"uploads", "2", ERR_FORMAT, "this is not a line of a statement"},
     {"upload", NULL, ERR_FORMAT, "this is not a line of a statement"},
     {"upload", "o1", ERR_FORMAT, "this is not a line of a statement"},
-    {"upload", "o1 id " ID " digest " ZEROS " and", ERR_FORMAT, "is not a line of a statement"},
+    {"upload", "o1 id " ID " digest " ZEROS " and", ERR_FORMAT,
+     "this is not a line of a statement"},
     {"upload", "o1 id " ID " digest 00", ERR_FORMAT, "this is not a line of a statement"},
     {"upload", "o1 id 00 digest " ZEROS, ERR_FORMAT, "this is not a line of a statement"},
     {"upload", "o1 id G0000000000000000000000000000000 digest " ZEROS, ERR_FORMAT, "is not"},
@@ -239,7 +240,8 @@ TEST(a_statement_that_was_changed_is_none)
     }
     for (size_t n = 0; n < text.size; n++) {
         const struct bytes part = {.data = text.data, .size = n};
-        expect(read_statement(&d, &part), ERR_FORMAT, "statement of trefoil serve --purge", "cut");
+        expect(read_statement(&d, &part), ERR_FORMAT, "a statement of trefoil serve --purge",
+               "cut");
     }
     text.data[20] = '\0';
     expect(read_statement(&d, &text), ERR_FORMAT, "this is not a line of a statement", "NUL");

@@ -365,7 +365,8 @@ TEST(a_ledger_that_was_put_back_is_refused)
         const char *words;
     } cases[] = {
         {NONE, ERR_OK, ""},
-        {PUT_BACK, ERR_MISMATCH, " privacy ledger had 5 debits; now it signs that it has 3;"},
+        {PUT_BACK, ERR_MISMATCH,
+         " that its privacy ledger had 5 debits; now it signs that it has 3;"},
         {REWRITTEN, ERR_MISMATCH, " had 5 debits; now it signs another ledger, of 9; an old copy"},
         {OTHER_END, ERR_MISMATCH, " had 5 debits; now it signs another ledger, of 5; an old copy"},
         {HEAD_FORGED, ERR_AUTH, "server 1 (s1): it did not sign what it says about its ledger"},
