@@ -131,7 +131,10 @@ static enum err refuse(enum err e, const char *says, const char **words)
     return e;
 }
 
-/* The identity has to be that of the connection and of the token. */
+/*
+ * The identity has to be that of the connection and of the token. Nobody lists its links' key, so
+ * whoever holds a revoked one could have renewed it: no key of that identity is good.
+ */
 static enum err check_token(const struct seats *s, const uint8_t key[32], struct reader *message,
                             struct token *t, uint32_t *last_day, const char **words)
 {
@@ -154,8 +157,9 @@ static enum err check_token(const struct seats *s, const uint8_t key[32], struct
         return refuse(ERR_AUTH, "the token is another key's; show the one that names yours", words);
     if (public_identity_expired(&who, date_today()))
         return refuse(ERR_AUTH, "this key has expired; renew it (trefoil keygen --renew)", words);
-    if (study_revoked(s->study, &who) || is_listed(s->study, t))
-        return refuse(ERR_REFUSED, "the study's roster revokes this key, or lists it", words);
+    if (study_revoked_signer(s->study, who.sign) || is_listed(s->study, t))
+        return refuse(ERR_REFUSED, "the study's roster revokes a key of this identity, or lists it",
+                      words);
     *last_day = who.last_day;
     return ERR_OK;
 }

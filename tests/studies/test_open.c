@@ -150,11 +150,14 @@ static void is_no_owner(const struct open_scene *c, const struct identity *who, 
 static void bad_keys_are_no_owners(const struct open_scene *c)
 {
     struct identity *listed CLEAN(identity_free) = NULL, *expired CLEAN(identity_free) = NULL,
-                            *renewed CLEAN(identity_free) = NULL;
+                            *renewed CLEAN(identity_free) = NULL,
+                            *thief CLEAN(identity_free) = NULL;
     OK(identity_load(&listed, file(c, "o0.key"), &quiet));
     OK(identity_renew(&renewed, listed, 0, &quiet));
+    OK(identity_renew(&thief, c->revoked, 0, &quiet));
     OK(identity_renew(&expired, c->guest[GUESTS - 1], date_today() - 1, &quiet));
     is_no_owner(c, c->revoked, ERR_REFUSED);
+    is_no_owner(c, thief, ERR_REFUSED);
     is_no_owner(c, expired, ERR_AUTH);
     is_no_owner(c, renewed, ERR_REFUSED);
 }
