@@ -226,8 +226,10 @@ static void put_score(json_t *out, const char *key, const struct queries_score *
     printf("  %-20s %5zu items, %3zu missing   median %.4f   95 %% %.4f", key, s->items, s->missing,
            s->median, s->p95);
     if (s->intervals > 0)
-        printf("   coverage %.3f of %zu, +- %.4f, %.1f errors",
-               (double)s->held / (double)s->intervals, s->intervals, s->width, s->over_error);
+        printf("   coverage %.3f of %zu, +- %.4f", (double)s->held / (double)s->intervals,
+               s->intervals, s->width);
+    if (s->intervals > 0 && s->over_error < 1e9) /* else most answers are exact */
+        printf(", %.1f errors", s->over_error);
     printf("\n");
     figures_put(out, s->median, "%s_median", key);
     figures_put(out, s->p95, "%s_p95", key);
