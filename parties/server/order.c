@@ -65,13 +65,15 @@ enum err order_check(const struct intake *in, const struct intake_message *m,
 enum err order_note(const struct intake *in, const struct intake_message *m,
                     const uint8_t digest[32])
 {
+    const uint64_t now = 1000 * (uint64_t)date_now();
     struct store_serial last;
     if (m->seal == NULL) {
         TRY(store_serial(in->site->store, m->who, &last));
-        if (last.serial == 0)
-            return ERR_OK;
-    }
-    last.serial = m->seal != NULL ? m->seal->serial : last.serial + 1;
+        if (last.serial == 0 && in->site->study->roster_version == 1)
+            return ERR_OK; /* nobody has sealed anything */
+        last.serial = last.serial < now ? now : last.serial + 1;
+    } else
+        last.serial = m->seal->serial;
     last.kind = m->kind;
     memcpy(last.digest, digest, sizeof last.digest);
     return store_set_serial(in->site->store, m->who, &last);

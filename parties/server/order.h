@@ -25,7 +25,8 @@ enum err order_check(const struct intake *in, const struct intake_message *m,
                      const uint8_t digest[32], bool *good) MUST_CHECK;
 /*
  * Notes that the act is the last, in the transaction with what it changed. A bare one follows what
- * its owner has sealed, if anything: a roster may leave sealing keys out, and list them again.
+ * its owner has sealed before, by this server's clock, whether or not that has come: a roster may
+ * leave sealing keys out, and list them again.
  */
 enum err order_note(const struct intake *in, const struct intake_message *m,
                     const uint8_t digest[32]) MUST_CHECK;
