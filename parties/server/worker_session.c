@@ -323,7 +323,6 @@ static enum err dispatch(struct worker *w, const struct worker_ask *ask, struct 
     TRY(start_allows(w->site->store, w->site->study, r, &w->log));
     TRY(play_round(&w->play, r, ask->digest, result));
     w->turn.begun = w->turn.begun || r->ask.kind != ASK_LOOK;
-    w->turn.idle_ms = 0;
     return ERR_OK;
 }
 

@@ -1,8 +1,8 @@
 /*
  * Whose turn it is. A run that has paid for its one-ways keeps the session as long as its program
- * lives. Before that a session costs nothing, so it ends when nothing was asked for
- * deadlines.round, or an owner wants to withdraw or replace an upload; and an analyst whose
- * sessions have lasted that long rests as long, if another waits.
+ * lives. Before that a session costs nothing, nor does a look that is asked for again: so it ends
+ * when it was idle for deadlines.round in all, or an owner wants to withdraw or replace an upload;
+ * and an analyst whose sessions have lasted that long rests as long, if another waits.
  */
 #include "base/clock.h"
 #include "base/date.h"
@@ -55,7 +55,7 @@ const char *worker_turn_passes(struct worker *w, int64_t ms)
         t->held_ms = 0;
     if (!t->begun && give_way)
         return "an owner withdraws or replaces an upload";
-    return !t->begun && t->idle_ms >= round_ms(w) ? "nothing was asked for deadlines.round" : NULL;
+    return !t->begun && t->idle_ms >= round_ms(w) ? "it was idle for deadlines.round" : NULL;
 }
 
 /* --- who is next ------------------------------------------------------------------------------ */

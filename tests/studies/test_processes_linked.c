@@ -4,6 +4,8 @@
  */
 #include "tests/support/scene.h"
 
+#include "parties/exchange/client.h"
+#include "parties/exchange/price.h"
 #include "parties/owner/pack.h"
 
 static const char *const part[] = {"    max_rows: 400\n    batch: city\n    columns: [age, sex]\n",
@@ -147,6 +149,34 @@ TEST(looks_run_out)
     }
     check_logs(&c);
     assert_int_equal(looks(&c), 3);
+}
+
+/* Its analyst lives, and pays for no more: that ends in time, whatever is asked for again. */
+TEST(a_look_that_is_asked_for_again_holds_no_session)
+{
+    struct study_options o = few_looks;
+    o.round_s = support_slow(8);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct identity *me CLEAN(identity_free) = MADE(identity, identity_load, file(&c, "a.key"),
+                                                    NULL);
+    struct netio *netio CLEAN(netio_free) = MADE(netio, netio_new, &quiet);
+    struct client *client CLEAN(client_free) = NULL;
+    struct bytes look CLEAN(bytes_clear) = {0}, result CLEAN(bytes_clear) = {0};
+    struct request r = {.run = {7}, .ask.kind = ASK_LOOK};
+    struct price_first first;
+    struct client_opened opened;
+    begin(&c, person_of);
+    OK(price_first(c.s.study, &first));
+    r.ask.multiplier = first.look;
+    OK(request_write(&r, &look));
+    OK(client_new(&client, netio, c.s.study, me, r.run, &quiet));
+    OK(client_open(client, &opened));
+    const double limit = support_deadline(60);
+    for (; client_result(client, &look, &result) == ERR_OK; support_pause_ms(50))
+        assert_true(support_again(limit));
+    assert_true(support_contains(file(&c, "server0.log"), "it was idle for deadlines.round") ||
+                support_contains(file(&c, "server1.log"), "it was idle for deadlines.round") ||
+                support_contains(file(&c, "server2.log"), "it was idle for deadlines.round"));
 }
 
 static void withdraw_and_share(struct scene *c, unsigned owner)

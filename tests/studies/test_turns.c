@@ -20,9 +20,10 @@ struct turns_scene {
     struct netio *netio;
 };
 
-static struct turns_scene scene_of(const char *domain, unsigned connect_s, unsigned round_s)
+static struct turns_scene scene_with(const char *domain, unsigned connect_s)
 {
-    struct turns_scene c = {.s = STUDY(&quiet, .owners = 1, .rounds = 2, .round_s = round_s,
+    struct turns_scene c = {.s = STUDY(&quiet, .owners = 1, .rounds = 2,
+                                       .round_s = connect_s > 60 ? connect_s : 60,
                                        .connect_s = connect_s, .domain = domain)};
     assert_true(support_serve_all(&c.s, c.s.path, c.server));
     OK(support_csv(file(&c, "o.csv"), c.s.study->domain, 400, 10));
@@ -31,11 +32,6 @@ static struct turns_scene scene_of(const char *domain, unsigned connect_s, unsig
     OK(identity_load(&c.me, file(&c, "a.key"), &quiet));
     OK(netio_new(&c.netio, &quiet));
     return c;
-}
-
-static struct turns_scene scene_with(const char *domain, unsigned connect_s)
-{
-    return scene_of(domain, connect_s, connect_s > 60 ? connect_s : 60);
 }
 
 static struct turns_scene scene_new(const char *domain)
@@ -301,25 +297,6 @@ TEST(a_run_keeps_its_place_while_its_program_lives)
     while ((code = run_into(&c, "second")) == 5 && support_again(end))
         ;
     assert_int_equal(code, 0);
-}
-
-/* It lives, and asks for nothing: that costs nothing, and ends in time. */
-TEST(a_session_that_pays_for_nothing_ends)
-{
-    struct turns_scene c CLEAN(scene_free) = scene_of(NULL, 1, 3);
-    struct client *client CLEAN(client_free) = NULL;
-    uint8_t run[REQUEST_RUN_SIZE] = {7};
-    struct client_opened opened;
-    bool closed = false;
-    OK(client_new(&client, c.netio, c.s.study, c.me, run, &quiet));
-    OK(client_open(client, &opened));
-    double limit = support_deadline(20);
-    while (!closed && support_again(limit)) {
-        for (unsigned i = 0; i < STUDY_SERVERS_MOST; i++) /* where it ends first */
-            closed = closed || support_contains(file(&c, "server%u.log", i),
-                                                "nothing was asked for deadlines.round");
-    }
-    assert_true(closed);
 }
 
 /* Until a run has paid, owners may change their minds, whoever keeps a session open. */
