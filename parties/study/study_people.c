@@ -284,6 +284,9 @@ static enum err read_revoked(struct study_reading *r, const yaml_node_t *node)
                               "the key of server %s is revoked; put a renewed one (trefoil keygen "
                               "--renew) in its place",
                               s->server[i].name);
+    if (s->open.most > 0 && study_revoked_signer(s, s->open.issuer.sign))
+        return yaml_error(r->file, node,
+                          "a key of the issuer of open_owners is revoked; name another issuer");
     return ERR_OK;
 }
 

@@ -354,6 +354,8 @@ static const struct mistake mistakes[] = {
     {"rounds: 4", "rounds: 4\nsignatures: {s1: ^\"" SIGNATURE "!\"}", "not a signature"},
     {"rounds: 4", "rounds: 4\nrevoked: [^trefoil1-xyz]", "not a public key"},
     {"rounds: 4", "rounds: 4\nrevoked: ^[@1]", "the key of server s1 is revoked"},
+    {"rounds: 4", "rounds: 4\nmin_owners: 1\nopen_owners: {issuer: @7, max: 9}\nrevoked: ^[@7]",
+     "a key of the issuer of open_owners is revoked"},
     {"rounds: 4", "rounds: 4\nsignatures: {^s7: x}", "has no key \"s7\""},
     {"rounds: 4", "rounds: 4\nsignatures: {s1: ^trefoil-sig1-AA}", "not a signature"},
     /* deadlines, model */
