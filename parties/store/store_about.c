@@ -164,9 +164,13 @@ static enum err take_roster(struct store *s)
         TRY(follows(s, before, memcmp(digest, s->study->roster, 32) == 0));
     }
     TRY(set_roster(s));
-    if (now > before)
-        log_info(s->log, "roster %u replaces roster %u", now, before);
-    return ERR_OK;
+    if (now <= before)
+        return ERR_OK;
+    log_info(s->log, "roster %u replaces roster %u", now, before);
+    if (s->study->noise_by != NOISE_BY_OWNER)
+        return ERR_OK;
+    s->erased = true; /* a key that it revokes may have sent some */
+    return store_execute(s, "DELETE FROM ahead");
 }
 
 enum err store_belongs(struct store *s, const struct identity *me)

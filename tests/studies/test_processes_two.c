@@ -204,24 +204,34 @@ static void refuse_noise(struct scene *c)
 
 /*
  * The one owner makes the noise. A server that lost its blocks, as one restored from a backup, has
- * none in common with the other: nothing is paid, until the owner has sent fresh noise.
+ * none in common with the other, and both delete those of an earlier roster, whose key somebody may
+ * have stolen: nothing is paid, until the owner has sent fresh noise.
  */
 TEST(an_owner_makes_the_noise)
 {
     struct scene c CLEAN(scene_free) = scene_new(
         OPTIONS(.owners = 1, .two = true, .rounds = 2, .epsilon = 2, .more = "noise_by: owner\n"));
+    const char *const study[] = {c.s.path, file(&c, "amended.yaml")};
     refuse_noise(&c);
-    expect_code(share_own(&c, 0), 0, file(&c, "share0.log"));
-    EACH(file_says, file(&c, "share0.log"), "shares of fresh noise, which this program makes",
-         "both servers have their shares of fresh noise");
-    assert_true(support_stop_all(c.server));
-    support_alter(&c.s, 1, "DELETE FROM ahead");
+    assert_true(support_edit(study[0], study[1],
+                             (const char *const[]){"study:", "roster: 2\nstudy:", NULL}));
     for (unsigned i = 0; i < 2; i++)
-        start_server(&c, i, c.s.path);
-    expect_code(run_into(&c, "out", NULL, NULL), 5, file(&c, "out.log"));
-    EACH(file_says, file(&c, "out.log"), "the noise that o0 has sent is used up",
-         "Have o0 run trefoil share again");
-    assert_false(support_contains(file(&c, "server0/audit.log"), " open "));
+        EXPECT(0, file(&c, "sign.log"), 10, "roster", "sign", study[1], "--key",
+               file(&c, "s%u.key", i));
+    for (unsigned k = 0; k < 2; k++) {
+        expect_code(share_own(&c, 0), 0, file(&c, "share0.log"));
+        EACH(file_says, file(&c, "share0.log"), "shares of fresh noise, which this program makes",
+             "both servers have their shares of fresh noise");
+        assert_true(support_stop_all(c.server));
+        if (k == 0)
+            support_alter(&c.s, 1, "DELETE FROM ahead");
+        for (unsigned i = 0; i < 2; i++)
+            start_server(&c, i, study[k]);
+        expect_code(run_into(&c, "out", NULL, NULL), 5, file(&c, "out.log"));
+        EACH(file_says, file(&c, "out.log"), "the noise that o0 has sent is used up",
+             "Have o0 run trefoil share again");
+        assert_false(support_contains(file(&c, "server0/audit.log"), " open "));
+    }
     expect_code(share_own(&c, 0), 0, file(&c, "share0.log"));
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
     check_measurements(&c, file(&c, "out/measurements.json"), 5 + 2);
