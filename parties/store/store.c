@@ -221,8 +221,12 @@ enum err store_open(struct store **store, const char *folder, const struct study
     struct store *s CLEAN(store_close) = NULL;
     *store = NULL;
     TRY(memory_new(&s, 1));
-    *s = (struct store){
-        .lock_file = -1, .study = study, .split = split, .index = index, .log = log};
+    *s = (struct store){.lock_file = -1,
+                        .study = study,
+                        .split = split,
+                        .index = index,
+                        .erased = true, /* as a crash may have left it */
+                        .log = log};
     if (!lock_new(&s->lock)) {
         memory_free(&s);
         return ERR_NOMEM;

@@ -32,7 +32,7 @@ struct store {
     const struct split *split;
     unsigned index;
     bool in_use;                 /* a session counts the uploads */
-    bool erased;                 /* secrets were deleted, and the log was not emptied since */
+    bool erased;                 /* secrets may be deleted, and the log was not emptied since */
     uint8_t *key;                /* secret memory */
     struct store_tally tally[2]; /* for all owners; for those that the study does not list */
     struct log *log;

@@ -27,7 +27,6 @@ static enum err is_due(struct store *s, int64_t now)
                     s->study->retain_days, date_text(due).text);
 }
 
-/* Freed pages are overwritten (secure_delete); then the log is emptied and the space freed. */
 static enum err delete_all(struct store *s, const struct bytes *statement)
 {
     enum err e;
@@ -37,10 +36,19 @@ static enum err delete_all(struct store *s, const struct bytes *statement)
                          " DELETE FROM serials");
     if (e == ERR_OK)
         e = store_set_note(s, purged, statement->data, statement->size);
-    TRY(store_end(s, e));
+    return store_end(s, e);
+}
+
+/* Freed pages are overwritten (secure_delete); then the log is emptied and the space freed. */
+static enum err overwrite(struct store *s)
+{
     TRY(store_empty_log(s));
     TRY(store_execute(s, "VACUUM"));
-    return store_empty_log(s);
+    TRY(store_empty_log(s));
+    return !s->erased ? ERR_OK
+                      : log_fail(s->log, ERR_BUSY,
+                                 "another program reads the store, such as trefoil backup: what "
+                                 "was deleted is still in the files. Run this again once it ends");
 }
 
 enum err store_purge(struct store *s, const struct identity *me, struct bytes *statement)
@@ -48,12 +56,13 @@ enum err store_purge(struct store *s, const struct identity *me, struct bytes *s
     struct statement list CLEAN(statement_clear) = {.server = s->index, .time = date_now()};
     TRY(store_note(s, purged, statement));
     if (statement->size > 0)
-        return ERR_OK;
+        return overwrite(s);
     TRY(is_due(s, list.time));
     TRY(store_list(s, "SELECT owner, id, digest FROM uploads ORDER BY owner", &list.upload,
                    &list.uploads));
     TRY(statement_write(&list, s->study, me, statement));
-    return delete_all(s, statement);
+    TRY(delete_all(s, statement));
+    return overwrite(s);
 }
 
 enum err store_is_purged(struct store *s, bool *is)

@@ -62,17 +62,22 @@ enum err store_batch_end(struct store *s, enum err e)
 {
     pthread_mutex_lock(&s->lock); /* until after the batch */
     e = store_end(s, e);
-    if (e == ERR_OK && s->erased) {
-        s->erased = false;
+    if (e == ERR_OK && s->erased)
         e = store_empty_log(s);
-    }
     pthread_mutex_unlock(&s->lock);
     return e;
 }
 
+/* While somebody reads, as a backup does, it cannot be: then the next batch tries again. */
 enum err store_empty_log(struct store *s)
 {
-    return store_execute(s, "PRAGMA wal_checkpoint(TRUNCATE)");
+    uint64_t busy = 0;
+    enum err e;
+    pthread_mutex_lock(&s->lock);
+    e = store_number(s, "PRAGMA wal_checkpoint(TRUNCATE)", &busy);
+    s->erased = e != ERR_OK || busy != 0;
+    pthread_mutex_unlock(&s->lock);
+    return e;
 }
 
 enum err store_savepoint(struct store *s)

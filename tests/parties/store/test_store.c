@@ -5,6 +5,7 @@
 #include "parties/store/store_sorted.h"
 #include "parties/study/study_uploads.h"
 
+#include <sqlite3.h>
 #include <sys/stat.h>
 
 /* Server 1's message to server 2. */
@@ -234,6 +235,15 @@ static off_t log_size(struct stores_bench *b)
     return st.st_size;
 }
 
+/* Somebody who reads server 0's store, as `trefoil backup` does. */
+static sqlite3 *somebody_reading(struct stores_bench *b)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(support_path(&b->s, "server0/store.sqlite"), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "BEGIN; SELECT owner FROM uploads", NULL, NULL, NULL), 0);
+    return db;
+}
+
 /* How much server 0 keeps of what it counted of an upload. */
 static size_t counted_of(struct stores_bench *b, const uint8_t digest[32])
 {
@@ -282,8 +292,12 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
     memory_free(&list);
 
     OK(store_put_counted(b.store[0], after.digest, &packed));
+    sqlite3 *reader = somebody_reading(&b); /* keeps the log as it is */
     OK(store_batch(b.store[0]));
     OK(store_withdraw(b.store[0], 1));
+    OK(store_batch_end(b.store[0], ERR_OK));
+    sqlite3_close(reader);
+    OK(store_batch(b.store[0]));
     OK(store_batch_end(b.store[0], ERR_OK));
     assert_int_equal(log_size(&b), 0);
     assert_int_equal(counted_of(&b, after.digest), 0);
@@ -314,7 +328,12 @@ TEST(what_was_counted_is_purged_with_uploads)
     OK(store_put_counted(b.store[0], entry.digest,
                          &(struct bytes){.data = (uint8_t[]){9}, .size = 1}));
     assert_true(counted_of(&b, entry.digest) > 0);
+    sqlite3 *reader = somebody_reading(&b);
+    assert_int_equal(store_purge(b.store[0], b.server[0], &statement), ERR_BUSY);
+    sqlite3_close(reader);
+    bytes_clear(&statement);
     OK(store_purge(b.store[0], b.server[0], &statement));
+    assert_int_equal(log_size(&b), 0);
     assert_int_equal(counted_of(&b, entry.digest), 0);
 }
 
