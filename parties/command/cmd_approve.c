@@ -140,6 +140,7 @@ static enum err run_approve(int argc, char **argv, struct log *log)
     if (a.study->approvers.at_least == 0)
         return log_fail(log, ERR_STUDY, "%s has no approvers, so no run needs a warrant",
                         a.study_path);
+    TRY(roster_check(a.study, log)); /* analysts and their keys are of the roster */
     TRY(load(&a));
     if (a.key == NULL && a.warrant.signatures == 0)
         return log_fail(log, ERR_USAGE, "a new warrant needs --key of the approver who signs it");

@@ -257,10 +257,11 @@ enum err warrant_allows(const struct warrant *w, double spent, double rho, uint3
 
 void warrant_describe(FILE *out, const struct warrant *w, const struct study *study)
 {
-    const char *analyst = "a key that this study does not list";
+    char analyst[STUDY_NAME_SIZE + 64] = "a key that this study does not list";
     for (size_t i = 0; i < study->analysts; i++)
         if (memcmp(study->analyst[i].key.sign, w->analyst, 32) == 0)
-            analyst = study->analyst[i].name;
+            snprintf(analyst, sizeof analyst, "%s, %s", study->analyst[i].name,
+                     public_identity_fingerprint(&study->analyst[i].key).text);
     fprintf(out,
             "Warrant for study %s\n"
             "  analyst  %s\n"

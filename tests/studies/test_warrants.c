@@ -368,7 +368,14 @@ TEST(approvers_see_what_they_sign)
     assert_int_equal(TREFOIL(&c, "approve", file(&c, "late.yaml"), "--to", file(&c, "w"), "--key",
                              file(&c, "late.key")),
                      3);
-    EACH(file_says, file(&c, "said.log"), "purpose  Wards", "the key of p1 was good until ");
+    EACH(file_says, file(&c, "said.log"), "analyst  a, ", "purpose  Wards",
+         "the key of p1 was good until ");
+    /* nor does anybody sign by a roster that the servers have not signed: it says whose key `a` is */
+    assert_true(support_edit(c.s.path, file(&c, "late.yaml"),
+                             (const char *const[]){"study:", "roster: 2\nstudy:", NULL}));
+    ENDS(TREFOIL(&c, "approve", file(&c, "late.yaml"), "--to", file(&c, "w"), "--key",
+                 file(&c, "p1.key")),
+         3, file(&c, "said.log"), "is not signed by server s0");
     OK(file_read(file(&c, "w"), WARRANT_TEXT_MOST, &after, &quiet));
     SAME_BYTES(&before, after.data, after.size);
 }
