@@ -370,7 +370,7 @@ TEST(approvers_see_what_they_sign)
                      3);
     EACH(file_says, file(&c, "said.log"), "analyst  a, ", "purpose  Wards",
          "the key of p1 was good until ");
-    /* nor does anybody sign by a roster that the servers have not signed: it says whose key `a` is */
+    /* nor by a roster that the servers have not signed: it says whose key `a` is */
     assert_true(support_edit(c.s.path, file(&c, "late.yaml"),
                              (const char *const[]){"study:", "roster: 2\nstudy:", NULL}));
     ENDS(TREFOIL(&c, "approve", file(&c, "late.yaml"), "--to", file(&c, "w"), "--key",

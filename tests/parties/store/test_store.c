@@ -290,7 +290,6 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
     assert_int_equal(count, 1);
     assert_memory_equal(list[0].id, other[0].id, UPLOAD_ID_SIZE);
     memory_free(&list);
-
     OK(store_put_counted(b.store[0], after.digest, &packed));
     sqlite3 *reader = somebody_reading(&b); /* keeps the log as it is */
     OK(store_batch(b.store[0]));
