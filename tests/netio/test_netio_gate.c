@@ -256,7 +256,6 @@ static void wait_until_closed(const char *endpoint)
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     double end = support_deadline(5);
     bool open = true;
-
     a.sin_port = htons((uint16_t)atoi(strrchr(endpoint, ':') + 1));
     while (open && support_again(end)) {
         int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -544,13 +543,11 @@ TEST(what_fails_leaves_nothing_behind)
     OK(gate_receive(h->gate, &alice, &h->b, support_end_ms(10)));
     say(other, "x");
     OK(gate_receive(h->gate, &bob, &h->b, support_end_ms(10)));
-
     assert_int_equal(gate_reply(h->gate, &alice, "x", SIZE_MAX), ERR_NOMEM);
     OK(gate_reply(h->gate, &bob, "for bob", 7));
     expect_answer(h, other, "for bob");
     OK(gate_reply(h->gate, &alice, "for alice", 9));
     expect_answer(h, a, "for alice");
-
     assert_int_equal(gate_pass(h->gate, &alice, "x", SIZE_MAX), ERR_NOMEM);
     OK(gate_pass(h->gate, &bob, "of bob", 6));
     OK(gate_port_receive(port, &from, &h->b, NULL, support_end_ms(10)));
@@ -1255,7 +1252,6 @@ TEST(a_gate_that_is_closed_under_us_says_so)
     assert_int_equal(gate_new(&gate, &o), ERR_MISUSE);
     assert_null(gate);
     support_says(h->sink, "no ZeroMQ socket");
-
     assert_int_equal(zmq_ctx_shutdown(netio_zmq(h->outside)), 0);
     assert_int_equal(dial_send(d, false, "x", 1, support_end_ms(10)), ERR_MISUSE);
     assert_int_equal(dial_receive(d, &h->b, support_end_ms(10)), ERR_MISUSE);

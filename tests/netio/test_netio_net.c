@@ -105,7 +105,6 @@ static enum err relay_bytes(struct net_relay *r, const uint8_t *p, size_t n)
 {
     uint8_t whole[400 + 1];
     size_t number = r->count++;
-
     memcpy(whole, p, n);
     if (number == 0) {
         memcpy(r->first, whole, n);
@@ -139,7 +138,6 @@ static enum err relay_make(void *self, size_t size, struct transport_message *m)
 static enum err relay_send(void *self, enum net_peer to, struct transport_message *m)
 {
     struct net_relay *r = self;
-
     if (to != r->to || m->size > 400)
         return transport_push(r->inner, to, m);
     TRY(relay_bytes(r, m->data, m->size));
@@ -213,7 +211,6 @@ static enum err one_round(struct net_party *p, struct net *net, size_t round)
 {
     struct net_exchange r = {0};
     uint8_t *out[2] = {0}, *in[2] = {0};
-
     for (unsigned n = 0; n < 2; n++) {
         enum net_peer peer = (enum net_peer)n;
         unsigned other = net_index_of(p->index, peer);
@@ -247,7 +244,6 @@ static void *run_party(void *argument)
     struct session *session = NULL;
     struct net *net = NULL;
     double begin = clock_now_s();
-
     p->intact = true;
     p->e = session_for_test(&session, p->index, 11);
     if (p->e == ERR_OK)

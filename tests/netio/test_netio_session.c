@@ -60,9 +60,7 @@ static void *run_server(void *argument)
     struct session_server *s = argument;
     struct log log = {.buffer = s->sink, .buffer_size = sizeof s->sink, .level = LOG_INFO};
     int64_t deadline = clock_now_ms() + s->patience;
-
     double end = support_deadline(10);
-
     if (s->absent)
         return NULL;
     while (s->begins_after > 0 && atomic_load(s->failed) < s->begins_after && support_again(end))
@@ -271,7 +269,6 @@ static void *run_script(void *argument)
     struct session_script *x = argument;
     struct bytes m CLEAN(bytes_clear) = {0}, hello CLEAN(bytes_clear) = {0};
     int64_t deadline = support_end_ms(5);
-
     if (x->s.index != 2)
         return run_server(&x->s);
     x->s.e = transport_receive_by(x->s.transport, NET_NEXT, &m, deadline);

@@ -112,7 +112,6 @@ static enum err one_round(struct stream_party *p, struct net *net, size_t round)
     struct net_flow flow[2];
     struct pipe pipe[2];
     struct net_exchange r = {0};
-
     for (size_t k = 0; k < count; k++) {
         enum net_peer to = k + first == 0 ? NET_NEXT : NET_PREV;
         enum net_peer from = to == NET_NEXT ? NET_PREV : NET_NEXT;
@@ -156,7 +155,6 @@ static void *run_party(void *argument)
     struct log log = {.buffer = p->sink, .buffer_size = sizeof p->sink, .level = LOG_WARN};
     struct session *session = NULL;
     struct net *net CLEAN(net_free) = NULL;
-
     p->intact = true;
     p->e = session_for_test(&session, p->index, p->seed);
     if (p->e == ERR_OK)
@@ -228,7 +226,6 @@ static void serve(unsigned index, char (*endpoint)[ENDPOINT_SIZE], struct stream
         .max_message = 2 * MIB,
         .depth = 4};
     struct transport *t = NULL;
-
     alarm((unsigned)(support_patience_ms(30) / 1000));
     if (netio_new(&o.netio, NULL) != ERR_OK || transport_zmq_new(&t, &o) != ERR_OK ||
         open_bare(t, index) != ERR_OK)
@@ -658,7 +655,6 @@ static void *act(void *argument)
     struct net *net CLEAN(net_free) = NULL;
     uint8_t word = (uint8_t)(10 + a->index);
     struct net_exchange r[2];
-
     if (session_for_test(&session, a->index, 5) != ERR_OK ||
         net_new(&net, &(struct net_options){.transport = a->transport,
                                             .session = session,

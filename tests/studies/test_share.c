@@ -158,32 +158,27 @@ TEST(uploads_are_held_replaced_and_withdrawn)
     const char *key = support_path(&c.s, "o0.key");
     const char *own = support_path(&c.s, "o0.csv");
     const char *other = support_path(&c.s, "o1.csv");
-
     SHARE_SAYS(0, "  o0                   nothing yet", &c, "--key", key, "--status");
     says(&c, "Server 0, s0: roster 1; no run has begun");
     SHARE_SAYS(0, "nothing was sent", &c, own, "--key", key, "--dry-run");
     SHARE_SAYS(0, "  o0                   nothing yet", &c, "--key", key, "--status");
-
     SHARE_SAYS(0, "all three servers have stored the upload", &c, own, "--key", key);
     receipts_are_verified(&c);
     the_dry_run_says_what_the_receipt_is_of(&c, key, own);
     assert_int_equal(SHARE(&c, own, "--key", key), 0); /* the same counts once */
     SHARE_SAYS(0, "  o0                   held by all three, ", &c, "--key", key, "--status");
     says(&c, "  o1                   nothing yet");
-
     SHARE_SAYS(5, "share --replace", &c, other, "--key", key);
     assert_int_equal(
         SHARE(&c, other, "--key", key, "--replace", "--receipt", file(&c, "second.receipt")), 0);
     assert_int_equal(check_receipt(&c, c.s.path, file(&c, "second.receipt")), 0);
     assert_int_equal(SHARE(&c, own, "--key", key, "--replace"), 0);
-
     assert_int_equal(SHARE(&c, "--key", key, "--withdraw"), 0);
     assert_int_equal(check_receipt(&c, c.s.path, file(&c, "o0.test.receipt")), 0);
     file_says(file(&c, "check.log"), "was withdrawn");
     SHARE_SAYS(0, "  o0                   withdrawn, ", &c, "--key", key, "--status");
     assert_int_equal(SHARE(&c, "--key", key, "--withdraw"), 0); /* again */
     ENDS(run_study(&c), 1, file(&c, "run.log"), "o0 has not uploaded");
-
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(SHARE(&c, file(&c, "o%u.csv", i), "--key", file(&c, "o%u.key", i)), 0);
     assert_int_equal(run_study(&c), 0);
@@ -224,7 +219,6 @@ TEST(the_budget_book_says_what_a_key_has_sent)
     const char *book = support_path(&c.s, "o0.book");
     const char *altered = support_path(&c.s, "altered.yaml");
     edit(c.s.path, altered, "epsilon: 1", "epsilon: 1.5");
-
     assert_int_equal(list_book(&c, key), 0);
     says(&c, "o0.book: nothing was sent with this key");
     assert_int_equal(SHARE(&c, "--key", key, "--withdraw"), 0);
@@ -235,7 +229,6 @@ TEST(the_budget_book_says_what_a_key_has_sent)
     assert_int_equal(list_book(&c, key), 0);
     says(&c, "refused by the servers; does not count");
     says(&c, "0 studies count. No budget is spent.");
-
     SHARE_SAYS(0, "No other study was sent data with this key", &c, csv, "--key", key);
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
     assert_int_equal(list_book(&c, key), 0);
@@ -246,11 +239,9 @@ TEST(the_budget_book_says_what_a_key_has_sent)
          "rho 0.125 in zCDP, which is epsilon ", "and in this one too:\n  rho 0.1");
     assert_int_equal(list_book(&c, key), 0);
     EACH(says, &c, "  earlier\n", "2 studies count. ");
-
     assert_int_equal(SHARE(&c, "--key", key, "--withdraw"), 0);
     assert_int_equal(list_book(&c, key), 0);
     EACH(says, &c, "Z, withdrawn; does not count\n    epsilon 1 with", "1 study counts. ");
-
     /* a damaged book stops an upload before it begins */
     OK(file_append(book, "what is this\n", &c.log));
     assert_int_equal(SHARE(&c, csv, "--key", key), 3);
@@ -258,7 +249,6 @@ TEST(the_budget_book_says_what_a_key_has_sent)
     assert_int_equal(list_book(&c, key), 3);
     SHARE_SAYS(0, "  o0                   withdrawn, ", &c, "--key", key, "--status");
     assert_int_equal(unlink(book), 0);
-
     /* servers that do not answer may still have it */
     assert_true(support_stop_all(c.server));
     assert_int_equal(SHARE(&c, csv, "--key", key, "--retries", "0"), 4);
@@ -320,13 +310,11 @@ TEST(the_secret_of_a_study_is_kept_beside_the_key)
     assert_int_equal(st.st_mode & 07777, 0600);
     assert_int_equal(SHARE(&c, csv, "--key", key), 0); /* the same upload again */
     a_stolen_key_confirms_no_guess(&c, csv);
-
     assert_int_equal(chmod(secret, 0640), 0);
     SHARE_SAYS(3, "may be read or written by others (mode 0640)", &c, csv, "--key", key);
     assert_int_equal(chmod(secret, 0600), 0);
     assert_int_equal(truncate(secret, st.st_size - 1), 0);
     SHARE_SAYS(3, "is cut or altered", &c, csv, "--key", key);
-
     /* lost: another upload, which replaces the first, and can be sent again */
     assert_int_equal(unlink(secret), 0);
     assert_int_equal(SHARE(&c, csv, "--key", key), 5);
@@ -385,7 +373,6 @@ TEST(terms_are_pinned_and_their_difference_named)
     const char *key = support_path(&c.s, "o0.key");
     const char *csv = support_path(&c.s, "o0.csv");
     const char *altered = support_path(&c.s, "altered.yaml");
-
     /* different from the servers': reported with the key that differs, and not remembered */
     edit(c.s.path, altered, "epsilon: 1", "epsilon: 1.5");
     assert_int_equal(SHARE_OF(&c, altered, csv, "--key", key), 3);
@@ -406,11 +393,9 @@ TEST(terms_are_pinned_and_their_difference_named)
     assert_int_equal(SHARE_OF(&c, altered, csv, "--key", key, "--fingerprint", print.text), 3);
     says(&c, "refused: budget, person, approvers;");
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
-
     /* comments and line ends are not terms */
     write_otherwise(&c, altered);
     assert_int_equal(SHARE_OF(&c, altered, csv, "--key", key), 0);
-
     /* a form that exceeds the bounds never leaves the owner; one within the bounds is accepted */
     assert_false(c.s.study->owner[0].records);
     SHARE_SAYS(0, "sent as records", &c, csv, "--key", key, "--as", "records", "--replace");

@@ -220,7 +220,6 @@ TEST(a_folder_has_one_run_of_one_study)
     assert_int_equal(rename(file(c, "out/run.state"), file(c, "out/loop.state")), 0);
     expect_refused(c, ERR_DATA, "run.state is gone: this run cannot go on from here. Its answers");
     assert_int_equal(rename(file(c, "out/loop.state"), file(c, "out/run.state")), 0);
-
     assert_int_equal(open_state(c, other_run), ERR_MISMATCH);
     support_says(c->words, "belongs to another run than the one that --continue names");
     assert_true(support_edit(c->s.path, file(c, "other.yaml"),

@@ -545,7 +545,6 @@ TEST(pins_are_replaced_and_kept)
     print[0] = study_fingerprint(s.study);
     print[1] = study_fingerprint(changed);
     print[2] = study_fingerprint(other);
-
     assert_false(is_pinned(key, s.study, NULL));
     OK(pin_set(key, s.study, &log));
     OK(pin_set(key, other, &log));
@@ -559,7 +558,6 @@ TEST(pins_are_replaced_and_kept)
     snprintf(expected, sizeof expected, "(trefoil share).\nother %s\ntest %s\n", print[2].text,
              print[1].text);
     support_says((const char *)text.data, expected);
-
     /* a last line that an editor left without a line end */
     OK(file_write(pins, 0600, text.data, text.size - 2, &log));
     assert_true(is_pinned(key, changed, NULL));
@@ -584,7 +582,6 @@ TEST(pins_that_cannot_be_read_or_written_are_told)
     longer[FILE_PATH - 5] = '\0';
     assert_int_equal(pin_check(longer, s.study, NULL, &known, &log), ERR_SYSTEM);
     support_says(said, "this path is too long");
-
     support_study_file(&s, "o0.key", key);
     assert_int_equal(mkdir(support_path(&s, "o0.pins"), 0700), 0);
     said[0] = '\0';
@@ -633,7 +630,6 @@ TEST(a_book_counts_each_study_once)
     const char *path = support_path(&s, "o0.book");
     assert_int_equal(sum_of(path, NULL, NULL).studies, 0);
     assert_true(sum_of(path, NULL, NULL).epsilon <= 0);
-
     /* begun, sent and replaced: one study, with its own promise */
     in_book(path, "one", BOOK_BEGUN, 1);
     assert_int_equal(sum_of(path, NULL, NULL).studies, 1);
@@ -654,7 +650,6 @@ TEST(a_book_counts_each_study_once)
     OK(book_add(path, &changed, NULL));
     in_book(path, "third", BOOK_REFUSED, 5);
     assert_int_equal(sum_of(path, NULL, NULL).studies, 1);
-
     /*
      * four studies of epsilon 1 add up to less than 4, because what is left of delta is converted
      */
@@ -748,7 +743,6 @@ TEST(a_book_that_is_damaged_is_refused_by_its_line)
     support_says(said, "edited is of a later trefoil: its format is trefoil-book-2");
     assert_int_equal(book_edited(&s, "trefoil-book-1", "trefoil-boot-1", said), ERR_STUDY);
     support_says(said, "edited:3: \"format trefoil-book-1\" should stand before this line");
-
     /* cut anywhere except after a line, it is refused */
     OK(file_read(path, 4096, &text, NULL));
     for (size_t n = 0; n < text.size; n++) {
@@ -803,7 +797,6 @@ TEST(a_secret_is_made_once_and_only_a_whole_one_is_taken)
     assert_memory_not_equal(first, again, UPLOAD_SECRET_SIZE);
     secret_free(&again);
     assert_string_equal(said, "");
-
     assert_int_equal(load_edited(&s, "study test\n", "study toast\n", &log), ERR_STUDY);
     support_says(said, "or is not the secret of the study test; put a copy of it in its place");
     assert_int_equal(load_edited(&s, "secret-1", "secret-2", &log), ERR_FORMAT);

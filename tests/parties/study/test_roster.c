@@ -387,7 +387,6 @@ TEST(amended_in_the_middle_of_collecting)
     assert_int_equal(share(&c, c.s.path, "o0.key", 0), 0);
     assert_int_equal(share(&c, c.s.path, "o1.key", 1), 0);
     assert_int_equal(share(&c, c.s.path, "o2.key", 2), 0);
-
     /* o1 becomes somebody else, o2 renews its key */
     memcpy(renewal, renew, sizeof renewal);
     renewal[1] = file(&c, "o2-new.key");
@@ -401,7 +400,6 @@ TEST(amended_in_the_middle_of_collecting)
     amend(c.s.path, file(&c, "second.yaml"),
           (const char *const[]){o1, o1_new, o2, o2_new, "study: test\n", "study: test\nroster: 2\n",
                                 NULL});
-
     /* nobody takes it with two signatures; nor changed without a new number */
     sign_with(&c, file(&c, "second.yaml"), 0);
     sign_with(&c, file(&c, "second.yaml"), 1);
@@ -412,14 +410,12 @@ TEST(amended_in_the_middle_of_collecting)
     amend(c.s.path, file(&c, "sly.yaml"), (const char *const[]){o1, o1_new, NULL});
     assert_int_equal(serve(&c, 0, file(&c, "sly.yaml")), 3);
     file_says(file(&c, "server0.log"), "needs the next number (roster: 2)");
-
     /* while this is going on both rosters serve; a run waits */
     sign_with(&c, file(&c, "second.yaml"), 2);
     assert_int_equal(serve(&c, 0, file(&c, "second.yaml")), 0);
     assert_int_equal(share(&c, c.s.path, "o0.key", 0), 0);
     assert_int_equal(share(&c, file(&c, "second.yaml"), "o0.key", 0), 0);
     ENDS(run_study(&c, file(&c, "second.yaml")), 3, file(&c, "run.log"), "roster");
-
     restart(&c, 1, file(&c, "second.yaml"));
     restart(&c, 2, file(&c, "second.yaml"));
     /* uploads depend on who somebody is, not on the key of the links */
@@ -431,7 +427,6 @@ TEST(amended_in_the_middle_of_collecting)
     assert_int_equal(share(&c, file(&c, "second.yaml"), "a.key", 1), 3);
     file_says(file(&c, "share.log"), "that of the analyst a");
     assert_int_equal(run_study(&c, file(&c, "second.yaml")), 0);
-
     /* and there is no way back */
     assert_int_equal(support_stop(&c.server[0]), 0);
     ENDS(serve(&c, 0, c.s.path), 3, file(&c, "server0.log"), "has run with roster 2");
@@ -530,7 +525,6 @@ TEST(keys_that_were_good_are_turned_away)
     amend(c.s.path, file(&c, "b.yaml"),
           (const char *const[]){"study: test\n", head, o1, o1_new, NULL});
     assert_int_equal(serve(&c, 0, file(&c, "b.yaml")), 0);
-
     knock(&c, c.s.path, "o2.key", text);
     assert_memory_equal(text, "ok", 2);
     /*
@@ -546,13 +540,11 @@ TEST(keys_that_were_good_are_turned_away)
     /* renewed, but not on the roster */
     knock(&c, c.s.path, "o1.key", text);
     assert_string_equal(text, "");
-
     /* the share tool itself says so */
     assert_int_equal(share(&c, file(&c, "b.yaml"), "o0.key", 0), 3);
     file_says(file(&c, "share.log"), "the key of o0 is revoked");
     assert_int_equal(share(&c, file(&c, "b.yaml"), "o1-new.key", 0), 3);
     file_says(file(&c, "share.log"), "the key of o1 was good until");
-
     /* a server with an expired key does not serve, and nobody uses it */
     OK(identity_load(&old, file(&c, "s1.key"), NULL));
     OK(identity_renew(&expired, old, 20000, NULL));
