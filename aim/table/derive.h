@@ -114,7 +114,8 @@ size_t derive_ties(const struct derive_plan *p);
 const struct derive_tie *derive_tie(const struct derive_plan *p, size_t i);
 
 /*
- * Goes through all values of a tie's bases: `cell` is called with the codes of its columns.
+ * Goes through all values of a tie's bases: `cell` is called with the codes of its columns, unless
+ * a column refuses its value.
  * ERR_STUDY, logged: there are more than 2^22, or a base has no step.
  */
 enum err derive_cells(struct derive_plan *p, size_t tie,

@@ -28,15 +28,19 @@ void derive_free(struct derive_plan **plan)
     memory_free(plan);
 }
 
-/* What is read or computed comes after the columns of the domain. */
-static uint32_t slot_of(const struct derive_plan *p, const char *name)
+/*
+ * What is read or computed comes after the columns of the domain. Of a column that is both, owners'
+ * tables have the first, and rows that are written the other.
+ */
+static uint32_t slot_of(const struct derive_plan *p, const char *name, bool written)
 {
     const struct derive_list *more[] = {&p->derived->read, &p->derived->computed};
     uint32_t slot = domain_find(p->domain, name);
     size_t at = p->domain->attributes;
     for (size_t k = 0; k < 2; k++)
         for (size_t i = 0; i < more[k]->count; i++, at++)
-            if (slot == DOMAIN_NO_CODE && strcmp(more[k]->of[i].name, name) == 0)
+            if ((slot == DOMAIN_NO_CODE || (written && slot >= p->domain->attributes)) &&
+                strcmp(more[k]->of[i].name, name) == 0)
                 slot = (uint32_t)at;
     return slot;
 }
@@ -49,11 +53,11 @@ static const struct calendar *calendar_of(const struct derive_plan *p, uint32_t 
 }
 
 static enum err make_step(const struct derive_plan *p, struct derive_step *s,
-                          const struct derive *e)
+                          const struct derive *e, bool written)
 {
-    *s = (struct derive_step){.e = e, .to = slot_of(p, e->name), .tied = true};
+    *s = (struct derive_step){.e = e, .to = slot_of(p, e->name, written), .tied = true};
     for (uint32_t i = 0; i < e->columns; i++) {
-        s->slot[i] = slot_of(p, e->column[i]);
+        s->slot[i] = slot_of(p, e->column[i], written);
         if (s->slot[i] == DOMAIN_NO_CODE)
             return ERR_FORMAT;
         s->calendar[i] = calendar_of(p, s->slot[i]);
@@ -69,7 +73,7 @@ static enum err make_steps(const struct derive_plan *p, struct derive_step **ste
 {
     TRY(memory_new(steps, list->count));
     for (size_t i = 0; i < list->count; i++)
-        TRY(make_step(p, &(*steps)[i], &list->of[i]));
+        TRY(make_step(p, &(*steps)[i], &list->of[i], list == &p->derived->computed));
     return ERR_OK;
 }
 
@@ -111,7 +115,7 @@ bool derive_is_number(const struct derive_plan *p, size_t slot)
 
 uint32_t derive_find(const struct derive_plan *p, const char *name)
 {
-    const uint32_t slot = slot_of(p, name);
+    const uint32_t slot = slot_of(p, name, false);
     return slot != DOMAIN_NO_CODE && derive_needs(p, slot) != NULL ? slot : DOMAIN_NO_CODE;
 }
 

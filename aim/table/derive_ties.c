@@ -83,14 +83,23 @@ const struct derive_tie *derive_tie(const struct derive_plan *p, size_t i)
 
 /* --- all values ------------------------------------------------------------------------------- */
 
-/* The codes of the tied columns, from the bases' values that are set; `code` is of each column. */
+/*
+ * The codes of the tied columns, from the bases' values that are set; `code` is of each column. A
+ * value that does not fit is set as it counts.
+ */
 static enum err find_codes(struct derive_plan *p, const struct derive_tie *t, uint32_t *code)
 {
+    char room[COLUMN_TEXT];
     for (uint16_t k = 0; k < t->froms; k++) {
         const uint32_t to = p->from[t->from[k]].to;
+        const struct domain_attribute *a = &p->domain->attribute[to];
         const char *text = derive_from(p, t->from[k]);
-        code[to] = domain_code(&p->domain->attribute[to], text);
-        TRY(derive_set(p, to, code[to], text));
+        code[to] = domain_code(a, text);
+        TRY(derive_set(p, to, code[to], code[to] == a->values ? a->missing : text));
+        if (isnan(p->slot[to].counted) || p->slot[to].counted == p->slot[to].number)
+            continue;
+        derive_print(a, p->slot[to].counted, room);
+        TRY(derive_set(p, to, code[to], room));
     }
     return ERR_OK;
 }
@@ -161,10 +170,14 @@ static enum err walk(struct derive_walk *w, uint16_t k)
     const struct domain_attribute *a = &w->p->domain->attribute[w->t->base[k]];
     if (k == w->t->bases) {
         uint32_t code[DERIVE_TIE];
+        bool fits = true; /* `outside: error` refuses a row that has such values */
         TRY(find_codes(w->p, w->t, w->code));
-        for (size_t i = 0; i < w->t->columns; i++)
+        for (size_t i = 0; i < w->t->columns; i++) {
             code[i] = w->code[w->t->column[i]];
-        w->cell(w->to, code);
+            fits &= code[i] != DOMAIN_NO_CODE;
+        }
+        if (fits)
+            w->cell(w->to, code);
         return ERR_OK;
     }
     for (uint32_t code = 0; code < a->size; code++) {

@@ -7,10 +7,12 @@
 #include "parties/study/method.h"
 #include "parties/study/study_parse.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #define CELLS_MOST (UINT64_C(1) << 20)
+#define CONSTANT_MOST (INT64_C(1) << 50)
 
 /* --- expressions ------------------------------------------------------------------------------ */
 
@@ -59,9 +61,11 @@ static enum err read_term(struct expression *x, int sign)
     int64_t number;
     if (x->lexer.token.kind != TOKEN_NUMBER)
         return add_column(x, sign);
-    if (!number_integer(x->lexer.token.text, &number) || number > INT64_C(1) << 50)
+    if (!number_integer(x->lexer.token.text, &number) || number > CONSTANT_MOST)
         return fail(x, "its numbers should be whole ones");
     x->e->constant += sign * number;
+    if (llabs(x->e->constant) > CONSTANT_MOST)
+        return fail(x, "its numbers add up to more than 2^50");
     return next(x);
 }
 
