@@ -80,6 +80,33 @@ enum err aim_expect_groups(struct domain *grouped, const struct aim_options *o, 
     return merges_domain(&expected, o->domain, grouped);
 }
 
+/* Merges follow from counts: of nobody, as many codes are merged as may be. */
+enum err aim_check_model(const struct aim_options *o, struct log *log)
+{
+    const struct merges_least all = {INFINITY, INFINITY};
+    struct clique alone[DOMAIN_ATTRIBUTES_MAX];
+    const double *counts[DOMAIN_ATTRIBUTES_MAX];
+    double *none CLEAN(memory_release) = NULL;
+    struct merges merges CLEAN(merges_clear) = {0};
+    struct merges_alike alike CLEAN(merges_alike_clear) = {0};
+    struct model *m CLEAN(model_free) = NULL;
+    const struct model_terms terms = {.domain = o->domain,
+                                      .merges = &merges,
+                                      .clique = alone,
+                                      .cliques = o->domain->attributes,
+                                      .zero = o->zero,
+                                      .zeros = o->zeros,
+                                      .limit_cells = loop_model_limit(o)};
+    TRY(memory_new(&none, DOMAIN_SIZE_MAX));
+    for (uint16_t a = 0; a < o->domain->attributes; a++) {
+        alone[a] = (struct clique){1, {a}};
+        counts[a] = none;
+    }
+    TRY(find_alike(&alike, o));
+    TRY(merges_choose(&merges, o->domain, counts, &all, &alike));
+    return model_new(&m, &terms, log);
+}
+
 static enum err choose_merges(struct loop *l)
 {
     const struct aim_options *o = l->options;
@@ -229,6 +256,7 @@ static enum err prepare(struct loop *l)
     const struct aim_options *o = l->options;
     size_t queries = o->workload->queries, measured = o->workload->one_ways;
     struct aim_result *r = l->result;
+    TRY(aim_check_model(o, l->log));
     l->schedule = start_of(o);
     measured += o->sweeps > 0 ? o->sweeps * queries : l->schedule.most;
     l->measurements_most = measured;

@@ -174,6 +174,12 @@ enum err aim_expect_groups(struct domain *grouped, const struct aim_options *o, 
                            double sigma) MUST_CHECK;
 
 /*
+ * Before anything is paid for. ERR_RANGE, logged: what cannot occur leaves no row, or the model is
+ * larger than the options allow, however many values are merged.
+ */
+enum err aim_check_model(const struct aim_options *o, struct log *log) MUST_CHECK;
+
+/*
  * The result borrows options->domain and options->workload. ERR_MISMATCH, logged, if state_file
  * was written with other options, ERR_FORMAT if it is cut or altered.
  */

@@ -417,7 +417,9 @@ TEST(budgets_that_cannot_work_are_refused)
     o.limits.epsilon_slack = 8 * 7.7e-6; /* one marginal too few */
     assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_BUDGET);
     o.limits.epsilon_slack = 1;
-    o.limits.rho = 1000;    /* almost no noise: every code has its rows, none is merged */
+    o.limits.rho = 1000;   /* almost no noise: every code has its rows, none is merged */
+    o.model_bytes = 8 * 4; /* too few for five columns, whatever is merged: nothing is asked */
+    assert_int_equal(aim_run(&result, &o, &(struct aim_backend){0}, NULL), ERR_RANGE);
     o.model_bytes = 8 * 19; /* the one-ways alone take 20 cells */
     assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_RANGE);
     o.model_bytes = 8 * 22; /* the smallest pair makes it 23: the one-ways stay candidates */
