@@ -24,6 +24,7 @@ static enum err find_item(struct parser *p, const struct question *q, size_t *it
     TRY(lexer_next(&p->lexer));
     if (before.token.kind == TOKEN_WORD && lexer_is(&p->lexer, "(")) {
         TRY(parser_aggregate(p, &before.token, &given));
+        TRY(parser_arithmetic(p, before.token.at, &given));
         for (*item = 0; *item < q->items && !same_item(&q->item[*item], &given); ++*item)
             ;
     } else {

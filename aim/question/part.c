@@ -43,12 +43,16 @@ bool parser_is_part(const struct parser *p)
 enum err parser_part_group(struct parser *p, struct question_group *g)
 {
     const size_t at = p->lexer.token.at;
+    const struct domain_attribute *a;
     g->part = find_part(p);
     TRY(lexer_next(&p->lexer));
     TRY(parser_pass(p, "(", "before a column of dates"));
     TRY(parser_column(p, &g->column));
-    if (p->domain->attribute[g->column].calendar == NULL)
-        return lexer_fail(&p->lexer, at, "%s has no dates: %s is of dates alone",
-                          p->domain->attribute[g->column].name, g->part->word);
+    a = &p->domain->attribute[g->column];
+    if (a->calendar == NULL)
+        return lexer_fail(&p->lexer, at, "%s has no dates: %s is of dates alone", a->name,
+                          g->part->word);
+    if (g->part->value == CALENDAR_OF_HOUR && a->calendar->unit == CALENDAR_DAY)
+        return lexer_fail(&p->lexer, at, "%s has days, without hours", a->name);
     return parser_pass(p, ")", "behind the column of dates");
 }

@@ -147,13 +147,18 @@ static enum err put(struct query_asking *k, const struct answers_entry *e, bool 
 static enum err answer_one(struct query_asking *k, struct questions_next *next)
 {
     struct query_asked *one;
+    enum err e;
     TRY(memory_extend(&k->one, k->asked + 1));
     one = &k->one[k->asked++];
     *one = (struct query_asked){.question = next->question};
     next->question = NULL;
     bytes_put(&one->text, next->text, next->size);
     TRY(bytes_ok(&one->text));
-    return answer_new(&one->answer, k->model.sums, &k->model.inside, one->question, k->log);
+    e = answer_new(&one->answer, k->model.sums, &k->model.inside, one->question, k->log);
+    if (e == ERR_QUESTION) /* what is said has no place */
+        log_error(k->log, "there is no answer to %.*s", (int)one->text.size,
+                  (const char *)one->text.data);
+    return e;
 }
 
 /* Finds the intervals of all answers together, so that each refit is made once. */

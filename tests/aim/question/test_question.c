@@ -146,13 +146,12 @@ static const char *const right[] = {
     "SELECT COUNT(*) FROM t WHERE NOT (NOT sex <> 'male' AND Age != 3)",
     "SELECT COUNT(*) FROM t WHERE Age NOT BETWEEN 3 AND 4 AND sex NOT IN ('male')",
     "SELECT COUNT(*) AS n, AVG(Age) AS \"mean age\" FROM t GROUP BY sex, Age, code HAVING n > 2 "
-    "AND "
-    "AVG(age) <= -1.5 ORDER BY N DESC, sex, \"mean age\" ASC LIMIT 10;",
+    "AND AVG(age) <= -1.5 ORDER BY N DESC, sex, \"mean age\" ASC LIMIT 10;",
     "SELECT COUNT(*) FROM t WHERE sex IS NOT NULL OR \"PM2.5\" IS NULL",
     "SELECT CORR(Age, \"PM2.5\") FROM t WHERE sex = 'male' GROUP BY sex, code HAVING "
     "corr(Age, \"PM2.5\") < -.5",
-    "SELECT SHARE( sex = 'male' ), share(Age > 3) AS old FROM t WHERE code = 1 GROUP BY \"PM2.5\" "
-    "ORDER BY SHARE(sex = 'male'), old",
+    "SELECT SHARE( sex = 'male' ), share(Age > 3) AS old, SUM(Age) / COUNT(*) FROM t WHERE "
+    "code = 1 GROUP BY sex HAVING SUM(Age) / COUNT(*) > 3 ORDER BY SHARE(sex = 'male'), old",
 };
 
 TEST(questions_are_taken)

@@ -377,6 +377,7 @@ TEST(parts_that_cut_a_bin_are_refused)
         {"SELECT COUNT(*) FROM t GROUP BY month(d)",
          "the bin of d from 01.05.2021 to 30.12.2021 lies in more than one MONTH"},
         {"SELECT COUNT(*) FROM t GROUP BY year(l)", "l has no dates"},
+        {"SELECT COUNT(*) FROM t WHERE hour(d) < 6", "d has days, without hours"},
         {"SELECT year(d), COUNT(*) FROM t GROUP BY d", "must be in GROUP BY"},
         {"SELECT SUM(d) FROM t", "a sum of dates means nothing"},
         {"SELECT COUNT(*) FROM t WHERE d = 5", "write one in single quotes"},
