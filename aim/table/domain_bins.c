@@ -53,14 +53,16 @@ int64_t domain_multiples(const struct domain_attribute *a, uint32_t code, uint64
 
 static enum err check_multiples(const struct domain_attribute *a, struct log *log)
 {
+    char low[COLUMN_TEXT], high[COLUMN_TEXT];
     for (uint32_t code = 0; code < a->values; code++) {
         uint64_t count;
         domain_multiples(a, code, &count);
         if (count == 0)
             return log_fail(log, ERR_STUDY,
-                            "attribute %s: the bin from %g to %g holds no multiple of the step %g; "
+                            "attribute %s: the bin from %s to %s holds no multiple of the step %g; "
                             "move its edges, or take a smaller step",
-                            a->name, a->edges[code], a->edges[code + 1], a->step);
+                            a->name, kind_edge_text(a, code, 6, low),
+                            kind_edge_text(a, code + 1, 6, high), a->step);
     }
     return ERR_OK;
 }
@@ -79,19 +81,21 @@ static bool amid_multiples(const struct domain_attribute *a, uint32_t code, doub
 
 enum err domain_check_missing(const struct domain_attribute *a, struct log *log)
 {
+    char text[COLUMN_TEXT], low[COLUMN_TEXT], high[COLUMN_TEXT];
     for (uint32_t i = 0; domain_has_bins(a) && i < a->missing_numbers; i++) {
         const double x = a->missing_number[i];
         const uint32_t code = domain_bin(a, x);
         if (code == DOMAIN_NO_CODE)
             continue;
         if (domain_spike(a, code))
-            return log_fail(log, ERR_STUDY, "attribute %s: %g is both a spike and missing", a->name,
-                            x);
+            return log_fail(log, ERR_STUDY, "attribute %s: %s is both a spike and missing", a->name,
+                            domain_print(a, x, 6, text));
         if (amid_multiples(a, code, x))
             return log_fail(log, ERR_STUDY,
-                            "attribute %s: %g is missing, and amid the numbers of the bin from %g "
-                            "to %g; put an edge there",
-                            a->name, x, a->edges[code], a->edges[code + 1]);
+                            "attribute %s: %s is missing, and amid the numbers of the bin from %s "
+                            "to %s; put an edge there",
+                            a->name, domain_print(a, x, 6, text), kind_edge_text(a, code, 6, low),
+                            kind_edge_text(a, code + 1, 6, high));
     }
     return ERR_OK;
 }

@@ -149,6 +149,11 @@ static enum err take_values(const struct codebook *b, struct outline_column *c, 
     if (c->kind == OUTLINE_LABELS ||
         !outline_range(text, c->kind == OUTLINE_DATE, &c->min, &c->max))
         split(b, &c->values, text);
+    if (c->values.count == 1 && c->kind != OUTLINE_LABELS && c->kind != OUTLINE_UNKNOWN) {
+        bytes_clear(&c->values.text); /* "10-5" is neither a range nor a list */
+        c->values.count = 0;
+        c->min = c->max = NAN;
+    }
     return ERR_OK;
 }
 
@@ -211,7 +216,10 @@ static void take_missing(struct codebook *b, struct outline_column *c)
     bytes_clear(&list.text);
 }
 
-/* REDCap exports a column of 1 and 0 for each box that may be checked. */
+/*
+ * REDCap exports a column of 1 and 0 for each box that may be checked; of its code, letters are
+ * small there and a minus is an underscore.
+ */
 static enum err add_boxes(struct codebook *b)
 {
     struct outline_texts boxes = {{0}, 0};
@@ -224,6 +232,8 @@ static enum err add_boxes(struct codebook *b)
     at = (const char *)boxes.text.data;
     for (size_t i = 0; i < boxes.count && e == ERR_OK; i++, at += strlen(at) + 1) {
         snprintf(name, sizeof name, "%s___%s", b->field[NAME], at);
+        for (char *l = name; *l != '\0'; l++)
+            *l = *l == '-' ? '_' : (char)tolower((unsigned char)*l);
         e = outline_next(b->outline, name, &c);
         if (e == ERR_OK)
             e = take_kind(b, c);

@@ -337,6 +337,7 @@ static bool is_relay(const char *text)
     if (n > 253 || host[n] == '\0')
         return n <= 253;
     return host[n] == ':' && strlen(host + n + 1) <= 5 && atoi(host + n + 1) > 0 &&
+           atoi(host + n + 1) <= UINT16_MAX &&
            strspn(host + n + 1, "0123456789") == strlen(host + n + 1);
 }
 

@@ -90,6 +90,7 @@ static const struct mistake mistakes[] = {
     {IS_NUMBERS, IS_DATES "edges: [2021-01-01, ^2021-01-01, 2022-01-01]",
      "the edge 2021-01-01 does not exceed the one before, 2021-01-01"},
     {IS_NUMBERS, IS_YEAR "\n    bins: ^2", "takes no \"bins\""},
+    {IS_NUMBERS, IS_YEAR "\n    missing: ^[NA, 2021-05-06]", "2021-05-06 is missing, and amid"},
     {IS_NUMBERS, IS_YEAR "\n    step: ^7", "takes no \"step\""},
     {IS_NUMBERS, IS_YEAR "\n    spikes: [^2020-12-31]",
      "the spike 2020-12-31 is not within 2021-01-01 to 2022-01-01"},
