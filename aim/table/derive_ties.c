@@ -329,6 +329,15 @@ static bool differs(const double *number, uint32_t attribute, double x)
     return number != NULL && !isnan(number[attribute]) && number[attribute] != x;
 }
 
+/* Whether a row has the numbers that all others follow from, so that none is to be drawn. */
+static bool bases_known(const struct derive_tie *t, const double *number)
+{
+    bool all = number != NULL;
+    for (uint16_t k = 0; all && k < t->bases; k++)
+        all = !isnan(number[t->base[k]]);
+    return all;
+}
+
 /* Whether all numbers of a tie's columns are known, as those of rows that were drawn before. */
 static bool all_known(const struct derive_plan *p, size_t tie, const uint16_t *row,
                       const double *number)
@@ -347,7 +356,7 @@ static enum err draw_tie(struct derive_plan *p, size_t tie, const uint16_t *row,
                          const double *number, bool drawn_before, struct random *r)
 {
     const struct derive_tie *t = &p->tie[tie];
-    const bool known = drawn_before && all_known(p, tie, row, number);
+    const bool known = bases_known(t, number) || (drawn_before && all_known(p, tie, row, number));
     uint32_t found[DOMAIN_ATTRIBUTES_MAX];
     double drawn[DERIVE_TIE];
     bool same = true;
