@@ -61,8 +61,8 @@ static enum err check_multiples(const struct domain_attribute *a, struct log *lo
             return log_fail(log, ERR_STUDY,
                             "attribute %s: the bin from %s to %s holds no multiple of the step %g; "
                             "move its edges, or take a smaller step",
-                            a->name, kind_edge_text(a, code, 6, low),
-                            kind_edge_text(a, code + 1, 6, high), a->step);
+                            a->name, domain_text(a, code, 6, low),
+                            domain_text(a, code + 1, 6, high), a->step);
     }
     return ERR_OK;
 }
@@ -94,8 +94,8 @@ enum err domain_check_missing(const struct domain_attribute *a, struct log *log)
             return log_fail(log, ERR_STUDY,
                             "attribute %s: %s is missing, and amid the numbers of the bin from %s "
                             "to %s; put an edge there",
-                            a->name, domain_print(a, x, 6, text), kind_edge_text(a, code, 6, low),
-                            kind_edge_text(a, code + 1, 6, high));
+                            a->name, domain_print(a, x, 6, text), domain_text(a, code, 6, low),
+                            domain_text(a, code + 1, 6, high));
     }
     return ERR_OK;
 }
