@@ -65,7 +65,7 @@ enum err order_check(const struct intake *in, const struct intake_message *m,
 enum err order_note(const struct intake *in, const struct intake_message *m,
                     const uint8_t digest[32])
 {
-    const uint64_t now = 1000 * (uint64_t)date_now();
+    const uint64_t now = 1000 * (uint64_t)date_now() + 999; /* the end of this second */
     struct store_serial last;
     if (m->seal == NULL) {
         TRY(store_serial(in->site->store, m->who, &last));

@@ -459,8 +459,7 @@ TEST(a_bare_withdrawal_is_not_undone_once_there_are_sealing_keys_again)
     b.to = support_caller_new(&b.c.s, "x.key", 0);
     OK(dial_watch(b.to.dial));
     assert_int_equal(upload(&b, b.me, b.now, b.parts, false), ERR_REFUSED);
-    assert_int_equal(upload(&b, b.me, b.now + 2, b.parts, false),
-                     ERR_REFUSED); /* it was held back */
+    assert_int_equal(upload(&b, b.me, b.now + 2, b.parts, false), ERR_REFUSED); /* held back */
     OK(upload(&b, b.me, 1000 * (uint64_t)date_now() + 1000, b.parts, false));
 }
 

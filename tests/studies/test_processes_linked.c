@@ -172,7 +172,7 @@ TEST(a_look_that_is_asked_for_again_holds_no_session)
     OK(client_new(&client, netio, c.s.study, me, r.run, &quiet));
     OK(client_open(client, &opened));
     const double limit = support_deadline(60);
-    for (; client_result(client, &look, &result) == ERR_OK; support_pause_ms(50))
+    for (; client_result(client, &look, &result) == ERR_OK; support_pause_ms(500))
         assert_true(support_again(limit));
     assert_true(support_contains(file(&c, "server0.log"), "it was idle for deadlines.round") ||
                 support_contains(file(&c, "server1.log"), "it was idle for deadlines.round") ||
