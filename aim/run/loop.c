@@ -256,7 +256,6 @@ static enum err prepare(struct loop *l)
     const struct aim_options *o = l->options;
     size_t queries = o->workload->queries, measured = o->workload->one_ways;
     struct aim_result *r = l->result;
-    TRY(aim_check_model(o, l->log));
     l->schedule = start_of(o);
     measured += o->sweeps > 0 ? o->sweeps * queries : l->schedule.most;
     l->measurements_most = measured;
@@ -280,6 +279,8 @@ static enum err run_loop(struct loop *l)
     TRY(prepare(l));
     if (o->resume && o->state_file != NULL)
         TRY(loop_load(l, &found));
+    if (!found)
+        TRY(aim_check_model(o, l->log));
     if (!found)
         TRY(round_zero(l));
     while (!l->schedule.finished && (o->wish.rounds == 0 || l->schedule.done < o->wish.rounds)) {

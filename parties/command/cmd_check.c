@@ -69,10 +69,8 @@ static const char help[] =
 static enum err check_arithmetic(const struct study *study, double *rho, struct log *log)
 {
     struct bounds *bounds CLEAN(bounds_free) = NULL;
-    const struct aim_options options = method_aim(study);
     struct ledger_limits limits;
-    TRY(method_served(study, log));
-    TRY(method_of(study)->selects ? aim_check_model(&options, log) : ERR_OK);
+    TRY(method_works(study, log));
     TRY(bounds_new(&bounds, study, log));
     TRY(price_check_noise(study, log));
     TRY(price_limits(study, &limits, log));

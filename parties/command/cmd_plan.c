@@ -108,7 +108,7 @@ static enum err plan(struct plan_asked *p, const char *path)
     if (p->study->keyless > 0)
         printf("%s\n", study_not_yet(p->study).text);
     TRY(take_left(p));
-    TRY(method_served(p->study, p->log));
+    TRY(method_works(p->study, p->log));
     TRY(bounds_new(&p->bounds, p->study, p->log));
     TRY(price_check_noise(p->study, p->log));
     TRY(price_limits(p->study, &limits, p->log));

@@ -188,6 +188,7 @@ static enum err take_look(struct run_asked *r, const struct ledger_limits *limit
     TRY(price_look(r->study, limits, &r->remote.look, r->log));
     if (r->remote.look.multiplier == 0)
         return ERR_OK;
+    TRY(method_works(r->study, r->log));
     TRY(remote_look(&r->remote, r->state->look_path, &value));
     r->linked = (double)value / (double)r->remote.look.multiplier;
     progress_end(&r->progress);

@@ -354,3 +354,10 @@ enum err method_served(const struct study *s, struct log *log)
                         words_bytes(METHOD_TRAIN_BYTES).text);
     return ERR_OK;
 }
+
+enum err method_works(const struct study *s, struct log *log)
+{
+    const struct aim_options options = method_aim(s);
+    TRY(method_served(s, log));
+    return method_of(s)->selects ? aim_check_model(&options, log) : ERR_OK;
+}

@@ -44,6 +44,9 @@ uint64_t method_train_bytes(const struct study *study);
  */
 enum err method_served(const struct study *study, struct log *log) MUST_CHECK;
 
+/* The same, and ERR_RANGE, logged, unless its analyst can fit a model: before anything is paid. */
+enum err method_works(const struct study *study, struct log *log) MUST_CHECK;
+
 /* The options of AIM that the study states: its domain, its workload and what depends on them. */
 struct aim_options method_aim(const struct study *study);
 
