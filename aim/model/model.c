@@ -192,7 +192,7 @@ static enum err build(struct model *m, const struct model_terms *t, struct log *
     model_propagate(m, true);
     if (m->log_z < MODEL_ZERO / 2)
         return log_fail(log, ERR_RANGE,
-                        "the structural zeros leave no cell at all; take some back");
+                        "what is said to be impossible leaves no row at all; take some of it back");
     return ERR_OK;
 }
 
