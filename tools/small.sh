@@ -95,7 +95,7 @@ if [ $target != reader ]; then
         aim/train/{features,shrink}.c parties/display/card.c protocols/{counts_pack,records_pack,mask,tape,gauss,gumbel,discrete,exponential,measure,score}.c mpc/circuits/argmax.c mpc/pair/{own,joint}_noise.c mpc/lattice/*.c mpc/kernel/prime.c "$out"/libyaml/src/*.c)
     folders+=(aim/sql aim/budget aim/run parties/study parties/exchange parties/owner)
 fi
-[ $target != owner ] || own+=(aim/copula/copula.c aim/answer/{sorted,answer,answer_events}.c)
+[ $target != owner ] || own+=(aim/model/*.c aim/copula/copula.c aim/answer/{sorted,answer,answer_events}.c)
 [ -z "$host" ] || own+=(parties/command/{cmd_admit,cmd_approve,admit_*}.c)
 [ $target != x86-64 ] || own+=(base/processor.c base/prg_vaes.c)
 for f in $(printf '%s/*.c ' "${folders[@]}"); do
