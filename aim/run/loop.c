@@ -161,6 +161,7 @@ static enum err round_zero(struct loop *l)
     const double spent = ledger_spent(l->ledger);
     *r = (struct aim_round){.asked = ASK_MEASURE, .query = AIM_NO_QUERY};
     l->name = (struct clique_name){"all one-ways"};
+    TRY(aim_check_model(l->options, l->log));
     TRY(enter(l, ASK_MEASURE, l->log));
     r->sigma = measure_sigma(l->ask.multiplier, l->options->noise_by);
     r->marginals = l->options->workload->one_ways;
@@ -279,8 +280,6 @@ static enum err run_loop(struct loop *l)
     TRY(prepare(l));
     if (o->resume && o->state_file != NULL)
         TRY(loop_load(l, &found));
-    if (!found)
-        TRY(aim_check_model(o, l->log));
     if (!found)
         TRY(round_zero(l));
     while (!l->schedule.finished && (o->wish.rounds == 0 || l->schedule.done < o->wish.rounds)) {
